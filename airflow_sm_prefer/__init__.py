@@ -1,0 +1,1 @@
+"""SageMaker jobs from Airflow that name the instance types they may run on, in order."""
