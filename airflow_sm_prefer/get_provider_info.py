@@ -1,0 +1,1 @@
+"""What Airflow shows about this package."""
