@@ -1,1 +1,1 @@
-"""TODO."""
+"""AWS on your machine, with GPUs that run out when told to."""
