@@ -1,0 +1,145 @@
+"""What the machine hears (events) and what it asks for (commands)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_sm_prefer.model.job import Observation
+from airflow_sm_prefer.model.verdict import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A try begins, and there is no earlier job to think of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A try begins, and an earlier job of this task instance was found.
+
+    Attributes:
+        seen: The job as AWS shows it.
+        arn: Its ARN.
+        submission: Its number.
+        is_retry: Whether this try is a retry of the one that submitted it; false after a clear.
+        differs: The parts of the request that have changed since; empty if it does the same.
+        first_submit: When that task instance first submitted since its last clear.
+        pending_spent: What of the budget was spent before that job.
+        max_pending: The MaxPendingTimeInSeconds that it was sent with.
+        waits: False if it was submitted without waiting: then nothing of ours stops it.
+    """
+
+    seen: Observation
+    arn: str
+    submission: int
+    is_retry: bool
+    differs: tuple[str, ...] = ()
+    first_submit: float | None = None
+    pending_spent: float = 0.0
+    max_pending: float | None = None
+    waits: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """AWS has created the job, now or in a call whose answer was lost."""
+
+    name: str
+    arn: str
+    max_pending: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NameTaken:
+    """The name was used before, by a job that isn't this try's."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """AWS didn't take the request."""
+
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """The request may have reached AWS or not."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The job, as AWS shows it now."""
+
+    observation: Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """AWS could not be asked about the job, or doesn't know it."""
+
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """The instant that was slept for has come."""
+
+
+Event = Begun | Found | Created | NameTaken | Refused | NoAnswer | Seen | Unseen | Woken
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Create a job: of this wave, under the name with this number, without these entries."""
+
+    submission: int
+    wave: int
+    without: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Ask AWS to stop the job; a job that is over already is no error."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Look at the job until something changes, and again when this instant has come."""
+
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait for an instant; there is no job."""
+
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The job completed: hand out its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """It did not come to a good end."""
+
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Say something in the task's log."""
+
+    text: str
+    warning: bool = False
+
+
+Command = Submit | Stop | Watch | Sleep | Finish | Fail | Tell

@@ -1,0 +1,257 @@
+"""The machine's state: a value, and a wire format.
+
+It travels in the trigger's kwargs, comes back in the trigger's event and is kept in Airflow's task state store, in
+plain text: so it holds names, ARNs, types and instants, and never a request. A later version reads an earlier one's
+state; what it doesn't know it leaves alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+from airflow_sm_prefer.errors import StateUnreadable
+from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.preference import CapacityKind
+from airflow_sm_prefer.model.verdict import Verdict
+from airflow_sm_prefer.model.words import shortened
+
+#: Goes up when a reader of the old form would go wrong with the new one.
+VERSION = 1
+
+#: The most that a state may take as JSON: it is a row in Airflow's database, once a wait.
+SIZE_LIMIT = 8192
+
+_REASON_LENGTH = 300
+
+
+class Phase(StrEnum):
+    """What the machine is in the middle of."""
+
+    NEW = "new"
+    SUBMITTING = "submitting"
+    WATCHING = "watching"
+    STOPPING = "stopping"
+    SLEEPING = "sleeping"
+    OVER = "over"
+
+
+class StopReason(StrEnum):
+    """Why we stop a job, which decides what follows when it has ended."""
+
+    BUDGET = "budget"
+    PATIENCE = "patience"
+    SUPERSEDED = "superseded"
+    TOO_LONG = "too_long"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One preference, as the log and the decision record name it; a count of 0 is the request's own affair."""
+
+    instance_type: str
+    count: int
+    kind: CapacityKind = CapacityKind.ON_DEMAND
+
+    def __str__(self) -> str:
+        if not self.count:
+            return self.instance_type
+        source = {"training_plan": "training plan", "on_demand": "On-Demand", "spot": "spot"}[self.kind]
+        return f"{self.count} x {self.instance_type} ({source})"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long things may take. Spans are in AWS's seconds; a sandbox with a speed passes them faster.
+
+    Attributes:
+        budget: How long the whole list may wait for capacity.
+        patience: How long one wave of several may wait before the next is tried.
+        start_by: The instant by which a job must have started, if the author set one.
+        total: How long it may take from the first submission to the end, if the author set that.
+        max_runtime: The job's own MaxRuntimeInSeconds.
+        speed: How many of AWS's seconds pass in a real one: 1 but for a sandbox.
+    """
+
+    budget: float
+    patience: float = 1800.0
+    start_by: float | None = None
+    total: float | None = None
+    max_runtime: float = 86400.0
+    speed: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """All attempts of one wave that ended with the same verdict, folded into one."""
+
+    wave: int
+    verdict: Verdict
+    count: int
+    first: float
+    last: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything the machine knows about one task instance.
+
+    Attributes:
+        kind: Training or processing.
+        entries: The preference list.
+        waves: Which entries go out together, by their indices.
+        limits: How long things may take.
+        phase: What it is in the middle of.
+        submission: The number of the last job that was created, over the task instance's whole life.
+        wave: The wave that is on, or next.
+        round: How many times all waves have been gone through.
+        job_name: The job that is watched or stopped.
+        job_arn: Its ARN.
+        max_pending: The MaxPendingTimeInSeconds that it was sent with.
+        submitted: When the current job was submitted.
+        first_submit: When the first job since the last clear was submitted.
+        pending_spent: Seconds of the budget that are gone.
+        wait_began: Since when the budget runs; None while a job has capacity.
+        dropped: Entries that can never be had.
+        left_out: Entries that are left out for this round.
+        selected: Which entry got capacity; None until one has.
+        selected_type: The type that AWS chose.
+        selected_count: How many of them.
+        capacity_at: When the job had its instances.
+        status: The last status that was told.
+        stop: Why the job is being stopped, if it is.
+        stop_sent: When the stop was last sent.
+        refusals: How many times in a row AWS has not taken the request for now.
+        unseen_since: Since when AWS can't be asked, or doesn't know the job.
+        told_at: When that was last told.
+        attempts: What was tried, folded.
+        fingerprint: What the job does.
+        recoveries: How often it was started again after a failure.
+    """
+
+    kind: JobKind
+    entries: tuple[Entry, ...]
+    waves: tuple[tuple[int, ...], ...]
+    limits: Limits
+    phase: Phase = Phase.NEW
+    submission: int = 0
+    wave: int = 0
+    round: int = 0
+    job_name: str = ""
+    job_arn: str = ""
+    max_pending: float | None = None
+    submitted: float | None = None
+    first_submit: float | None = None
+    pending_spent: float = 0.0
+    wait_began: float | None = None
+    dropped: frozenset[int] = frozenset()
+    left_out: frozenset[int] = frozenset()
+    selected: int | None = None
+    selected_type: str | None = None
+    selected_count: int | None = None
+    capacity_at: float | None = None
+    status: str = ""
+    stop: StopReason | None = None
+    stop_sent: float | None = None
+    refusals: int = 0
+    unseen_since: float | None = None
+    told_at: float | None = None
+    attempts: tuple[Attempts, ...] = ()
+    fingerprint: str = ""
+    recoveries: int = 0
+
+    def but(self, **changes: Any) -> State:
+        """Return this state with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def with_attempt(self, verdict: Verdict, reason: str, now: float) -> State:
+        """Return this state with an attempt of the current wave added to its record."""
+        kept = list(self.attempts)
+        text = shortened(reason, _REASON_LENGTH)
+        for n, past in enumerate(kept):
+            if (past.wave, past.verdict) == (self.wave, verdict):
+                kept[n] = dataclasses.replace(past, count=past.count + 1, last=now, reason=text)
+                break
+        else:
+            kept.append(Attempts(self.wave, verdict, 1, now, now, text))
+        return self.but(attempts=tuple(kept))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the wire form: plain JSON types only.
+
+        Raises:
+            StateUnreadable: it is larger than 8 KB, so that it would not be stored in full.
+        """
+        wire = {"version": VERSION, **_plain(dataclasses.asdict(self))}
+        size = len(json.dumps(wire))
+        if size > SIZE_LIMIT:
+            msg = f"The task's state takes {size} bytes, and {SIZE_LIMIT} are the most: shorten the preference list."
+            raise StateUnreadable(msg)
+        return wire
+
+    @classmethod
+    def from_json(cls, wire: Mapping[str, Any]) -> Self:
+        """Read the wire form, of this version or an earlier one; fields that this version doesn't know are ignored.
+
+        Raises:
+            StateUnreadable: it is damaged, or was written by a later version.
+        """
+        try:
+            if wire["version"] > VERSION:
+                msg = f"version {wire['version']}; this package reads up to {VERSION}"
+                raise StateUnreadable(msg)
+            return cls(**_fields_of(cls, wire))
+        except StateUnreadable as error:
+            msg = f"A stored state is from a later version of airflow_sm_prefer ({error}). Upgrade it here too."
+            raise StateUnreadable(msg) from None
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            msg = f"A stored state can't be read: {type(error).__name__}: {error}."
+            raise StateUnreadable(msg) from error
+
+
+def _plain(value: Any) -> Any:
+    """Turn enums and sets into what JSON has, and leave out what says nothing."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _fields_of(cls: type[Any], wire: Mapping[str, Any]) -> dict[str, Any]:
+    known = {field.name for field in dataclasses.fields(cls)}
+    return {key: _READ.get(key, _as_is)(value) for key, value in wire.items() if key in known}
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _read_entry(wire: Mapping[str, Any]) -> Entry:
+    return Entry(wire["instance_type"], wire["count"], CapacityKind(wire.get("kind", "on_demand")))
+
+
+def _read_attempts(wire: Mapping[str, Any]) -> Attempts:
+    return Attempts(**{**_fields_of(Attempts, wire), "verdict": Verdict(wire["verdict"])})
+
+
+_READ: Mapping[str, Any] = {
+    "kind": JobKind,
+    "phase": Phase,
+    "entries": lambda wire: tuple(map(_read_entry, wire)),
+    "waves": lambda wire: tuple(tuple(wave) for wave in wire),
+    "limits": lambda wire: Limits(**_fields_of(Limits, wire)),
+    "dropped": frozenset,
+    "left_out": frozenset,
+    "stop": StopReason,
+    "attempts": lambda wire: tuple(map(_read_attempts, wire)),
+}

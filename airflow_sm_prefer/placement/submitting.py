@@ -1,0 +1,190 @@
+"""The machine's half that gets a job created: which wave, under which number, and what a refusal means."""
+
+from __future__ import annotations
+
+from airflow_sm_prefer.model.verdict import Judgement, Verdict
+from airflow_sm_prefer.model.words import span
+from airflow_sm_prefer.placement import budget, telling
+from airflow_sm_prefer.placement.events import (
+    Command,
+    Created,
+    Fail,
+    NameTaken,
+    NoAnswer,
+    Refused,
+    Sleep,
+    Submit,
+    Tell,
+    Watch,
+)
+from airflow_sm_prefer.placement.state import Phase, State
+
+Step = tuple[State, tuple[Command, ...]]
+
+#: Full jitter up to this many real seconds; two hundred clients against one create a second need 1.23 times what
+#: the limit itself forces with it, and 1.62 times with a cap of a minute (simulated).
+_THROTTLE_CAP = 20.0
+
+#: A round that had nothing is followed by a pause of 1 to 15 minutes, in AWS's seconds.
+_SHORTEST_PAUSE = 60.0
+_LONGEST_PAUSE = 900.0
+
+#: How long credentials or the network may be away at submission, in real seconds.
+_UNREACHABLE_LIMIT = 600.0
+_UNREACHABLE_PAUSE = 30.0
+
+
+def submit(state: State, now: float, jitter: float) -> Step:
+    """Submit the current wave, or the next one that has an entry left, unless the budget is over."""
+    began = now if state.wait_began is None else state.wait_began
+    state = state.but(first_submit=state.first_submit or now, wait_began=began)
+    if budget.left(state, now) < 1.0:
+        return _out_of_budget(state, now)
+    if budget.is_too_long(state, now):
+        return _fail(state, Judgement(Verdict.LIMIT_REACHED, telling.too_long(state)))
+    missing = state.dropped | state.left_out
+    if not set(state.waves[state.wave]) - missing:
+        return onward(state, now, jitter)
+    state = state.but(phase=Phase.SUBMITTING, stop=None, stop_sent=None)
+    return state, (Submit(state.submission + 1, state.wave, missing),)
+
+
+def answered(state: State, event: Created | NameTaken | Refused | NoAnswer, now: float, jitter: float) -> Step:
+    """Go on from what AWS said to a create."""
+    match event:
+        case Created():
+            return _created(state, event, now)
+        case NameTaken():
+            state = state.but(submission=state.submission + 1)
+            told = Tell(f"{event.name} was used before, and not by this try: taking the next number.")
+            following, commands = submit(state, now, jitter)
+            return following, (told, *commands)
+        case NoAnswer():
+            return _no_answer(state, event, now, jitter)
+        case Refused():
+            return _refused(state, event.judgement, now, jitter)
+
+
+def onward(state: State, now: float, jitter: float) -> Step:
+    """Go on down the list: the next wave, or the next round after a pause."""
+    if state.wave + 1 < len(state.waves):
+        return submit(state.but(wave=state.wave + 1), now, jitter)
+    if not _anything_left(state):
+        return _fail(state, Judgement(Verdict.QUOTA_ZERO, telling.nothing_left(state)))
+    began = now if state.wait_began is None else state.wait_began
+    pause = _pause(state.round, jitter) / state.limits.speed
+    state = state.but(wave=0, round=state.round + 1, left_out=frozenset(), wait_began=began)
+    if budget.left(state, now) < 1.0:
+        return _out_of_budget(state, now)
+    until = min(now + pause, budget.deadline(state, now))
+    told = Tell(
+        f"Nothing on the list could be had; the next round begins in {span((until - now) * state.limits.speed)}."
+    )
+    return state.but(phase=Phase.SLEEPING, job_name="", job_arn=""), (told, Sleep(until))
+
+
+def _created(state: State, event: Created, now: float) -> Step:
+    state = state.but(
+        phase=Phase.WATCHING,
+        submission=state.submission + 1,
+        job_name=event.name,
+        job_arn=event.arn,
+        max_pending=event.max_pending,
+        submitted=now,
+        refusals=0,
+        unseen_since=None,
+        status="",
+        selected=None,
+        selected_type=None,
+        selected_count=None,
+        capacity_at=None,
+    )
+    return state, (Tell(telling.submitted(state, now)), Watch(budget.next_deadline(state, now)))
+
+
+def _no_answer(state: State, event: NoAnswer, now: float, jitter: float) -> Step:
+    """Ask again under the same name: if the lost call did create the job, AWS will say that the name is in use."""
+    state = state.but(refusals=state.refusals + 1)
+    told = Tell(f"AWS gave no answer ({event.text}): asking again under the same name.", warning=True)
+    return _sleep(state, told, now, _throttle_pause(state.refusals, jitter))
+
+
+def _refused(state: State, judgement: Judgement, now: float, jitter: float) -> Step:
+    match judgement.verdict:
+        case Verdict.THROTTLED:
+            state = state.but(refusals=state.refusals + 1)
+            told = Tell("AWS takes no more requests for now (throttled): trying again shortly.")
+            return _sleep(state, told if state.refusals == 1 else None, now, _throttle_pause(state.refusals, jitter))
+        case Verdict.CREDENTIALS | Verdict.UNREACHABLE:
+            return _unreachable(state, judgement, now)
+        case Verdict.QUOTA_BUSY | Verdict.QUOTA_ZERO | Verdict.TYPE_UNAVAILABLE:
+            return _quota(state, judgement, now, jitter)
+        case Verdict.CAPACITY:
+            return onward(state.with_attempt(judgement.verdict, judgement.text, now), now, jitter)
+        case _:
+            return _fail(state.with_attempt(judgement.verdict, judgement.text, now), judgement)
+
+
+def _quota(state: State, judgement: Judgement, now: float, jitter: float) -> Step:
+    """Leave the entry out that the quota names: for this round if it is busy, for good if it will never do."""
+    state = state.with_attempt(judgement.verdict, judgement.text, now)
+    busy = judgement.verdict is Verdict.QUOTA_BUSY
+    named = {n for n in state.waves[state.wave] if state.entries[n].instance_type == judgement.instance_type}
+    named -= state.dropped | state.left_out
+    if not named:
+        return onward(state, now, jitter) if busy else _fail(state, judgement)
+    told = Tell(telling.left_out(state, named, judgement), warning=True)
+    if busy:
+        state = state.but(left_out=state.left_out | named)
+    else:
+        state = state.but(dropped=state.dropped | named)
+        if not _anything_left(state):
+            return _fail(state, judgement)
+    rest = set(state.waves[state.wave]) - state.dropped - state.left_out
+    following, commands = submit(state, now, jitter) if rest else onward(state, now, jitter)
+    return following, (told, *commands)
+
+
+def _unreachable(state: State, judgement: Judgement, now: float) -> Step:
+    since = now if state.unseen_since is None else state.unseen_since
+    if now - since >= _UNREACHABLE_LIMIT:
+        return _fail(state, judgement)
+    state = state.but(unseen_since=since)
+    return _sleep(
+        state,
+        Tell(f"The job can't be submitted yet: {judgement.text}", warning=True),
+        now,
+        _UNREACHABLE_PAUSE,
+    )
+
+
+def _sleep(state: State, told: Tell | None, now: float, seconds: float) -> Step:
+    """Pause, but never past the end of the budget."""
+    until = min(now + seconds, max(now, budget.deadline(state, now)))
+    commands: tuple[Command, ...] = (Sleep(until),)
+    return state.but(phase=Phase.SLEEPING), ((told, *commands) if told else commands)
+
+
+def _out_of_budget(state: State, now: float) -> Step:
+    last = state.attempts[-1] if state.attempts else None
+    verdict = last.verdict if last and last.verdict is Verdict.QUOTA_BUSY else Verdict.CAPACITY
+    return _fail(state, Judgement(verdict, telling.out_of_budget(state, now)))
+
+
+def _fail(state: State, judgement: Judgement) -> Step:
+    return state.but(phase=Phase.OVER), (Fail(judgement),)
+
+
+def _anything_left(state: State) -> bool:
+    return len(state.dropped) < len(state.entries)
+
+
+def _pause(rounds: int, jitter: float) -> float:
+    """Double the pause with each round, and spread it evenly between the shortest and that."""
+    longest = min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2.0 ** (rounds + 1))
+    return _SHORTEST_PAUSE + (longest - _SHORTEST_PAUSE) * jitter
+
+
+def _throttle_pause(refusals: int, jitter: float) -> float:
+    """Full jitter, in real seconds: AWS's rates don't run faster in a sandbox."""
+    return max(0.2, min(_THROTTLE_CAP, 2.0**refusals) * jitter)

@@ -1,0 +1,204 @@
+"""The machine's half that has a job: taking one up, watching it, stopping it, and what its end means."""
+
+from __future__ import annotations
+
+from airflow_sm_prefer.model.job import Observation
+from airflow_sm_prefer.model.verdict import Judgement, Verdict, judge_end
+from airflow_sm_prefer.placement import budget, submitting, telling
+from airflow_sm_prefer.placement.events import Command, Fail, Finish, Found, Stop, Tell, Watch
+from airflow_sm_prefer.placement.state import Phase, State, StopReason
+
+Step = tuple[State, tuple[Command, ...]]
+
+#: A stop that AWS acknowledged but that shows no effect is sent again after this many real seconds.
+_STOP_AGAIN = 60.0
+
+#: How long a running job may be unknown to AWS, or we without credentials, in real seconds.
+_UNSEEN_LIMIT = 600.0
+
+#: How often it is said that AWS can't be asked, in real seconds.
+_TELL_EVERY = 60.0
+
+
+def take_up(state: State, found: Found, now: float, jitter: float) -> Step:
+    """Decide about the job that an earlier try of this task instance left: adopt it, end it, or leave it behind."""
+    state = state.but(submission=max(state.submission, found.submission))
+    if found.is_retry:
+        state = state.but(first_submit=found.first_submit)
+    if not found.seen.is_terminal:
+        return _take_up_live(state, found, now, jitter)
+    if found.is_retry and not found.differs and found.seen.status == "Completed":
+        state = _adopted(state, found, now)
+        told = Tell(f"{found.seen.name} completed meanwhile: its result is taken, and no new job is created.")
+        following, commands = seen(state, found.seen, now, jitter)
+        return following, (told, *commands)
+    return submitting.submit(state, now, jitter)
+
+
+def seen(state: State, job: Observation, now: float, jitter: float) -> Step:
+    """Go on from a look at the job."""
+    told: list[Command] = [*_back(state, now), *telling.progress(state, job, now)]
+    state = _noted(state.but(unseen_since=None, told_at=None), job, now)
+    if job.is_terminal:
+        following, commands = _ended(state, job, now, jitter)
+    elif state.phase is Phase.STOPPING:
+        following, commands = _still_stopping(state, job, now)
+    else:
+        following, commands = _still_running(state, now)
+    return following, (*told, *commands)
+
+
+def unseen(state: State, judgement: Judgement, now: float) -> Step:
+    """Go on though AWS can't be asked about the job: wait, say so now and then, and don't wait for ever."""
+    since = now if state.unseen_since is None else state.unseen_since
+    state = state.but(unseen_since=since)
+    if _waited_enough(state, judgement.verdict, now, since):
+        failed = state.with_attempt(judgement.verdict, judgement.text, now).but(phase=Phase.OVER)
+        return failed, (Fail(judgement),)
+    watch = Watch(budget.next_deadline(state, now))
+    if state.told_at is not None and now - state.told_at < _TELL_EVERY:
+        return state, (watch,)
+    return state.but(told_at=now), (Tell(telling.unseen(state, judgement, now), warning=True), watch)
+
+
+def _take_up_live(state: State, found: Found, now: float, jitter: float) -> Step:
+    if found.is_retry and not found.differs:
+        state = _adopted(state, found, now)
+        told = Tell(f"{found.seen.name} was submitted by an earlier try and is still there: watching it again.")
+        following, commands = seen(state, found.seen, now, jitter)
+        return following, (told, *commands)
+    if not found.waits:
+        told = Tell(f"{found.seen.name} was submitted without waiting and is left alone.")
+        following, commands = submitting.submit(state, now, jitter)
+        return following, (told, *commands)
+    why = f"changed since: {', '.join(found.differs)}" if found.is_retry else "the task was cleared"
+    told = Tell(f"{found.seen.name} is still there ({why}): it is stopped, and a new job follows when it has ended.")
+    state = state.but(
+        phase=Phase.STOPPING,
+        stop=StopReason.SUPERSEDED,
+        stop_sent=now,
+        job_name=found.seen.name,
+        job_arn=found.arn,
+    )
+    return state, (told, Stop(found.seen.name), Watch(now + _STOP_AGAIN))
+
+
+def _adopted(state: State, found: Found, now: float) -> State:
+    submitted = found.seen.created or now
+    return state.but(
+        phase=Phase.WATCHING,
+        submission=found.submission,
+        job_name=found.seen.name,
+        job_arn=found.arn,
+        max_pending=found.max_pending,
+        submitted=submitted,
+        first_submit=found.first_submit or submitted,
+        pending_spent=found.pending_spent,
+        wait_began=submitted,
+    )
+
+
+def _noted(state: State, job: Observation, now: float) -> State:
+    """Write down what the look has shown: the status, and the capacity once there is some."""
+    state = state.but(status=telling.status_of(job))
+    if not job.has_capacity or state.capacity_at is not None:
+        return state
+    at = job.capacity_at or now
+    index = telling.chosen(state, job)
+    chosen = None if index is None else state.entries[index]
+    return budget.charged(state, at).but(
+        capacity_at=at,
+        selected=index,
+        selected_type=job.selected_type or (chosen.instance_type if chosen else None),
+        selected_count=job.selected_count or (chosen.count if chosen else None),
+    )
+
+
+def _still_running(state: State, now: float) -> Step:
+    if budget.is_too_long(state, now):
+        return _stop(state, StopReason.TOO_LONG, telling.too_long(state), now)
+    if state.capacity_at is None:
+        if now >= budget.wait_ends(state, now):
+            return _stop(state, StopReason.BUDGET, telling.out_of_budget(state, now), now)
+        patience = budget.patience_ends(state)
+        if patience is not None and now >= patience:
+            return _stop(state, StopReason.PATIENCE, telling.out_of_patience(state), now)
+    return state, (Watch(budget.next_deadline(state, now)),)
+
+
+def _stop(state: State, reason: StopReason, why: str, now: float) -> Step:
+    state = state.but(phase=Phase.STOPPING, stop=reason, stop_sent=now)
+    return state, (Tell(f"{why} Stopping {state.job_name}."), Stop(state.job_name), Watch(now + _STOP_AGAIN))
+
+
+def _still_stopping(state: State, job: Observation, now: float) -> Step:
+    due = (state.stop_sent or now) + _STOP_AGAIN
+    if job.status == "Stopping" or now < due:
+        return state, (Watch(max(due, now + _STOP_AGAIN) if job.status == "Stopping" else due),)
+    return state.but(stop_sent=now), (Stop(state.job_name), Watch(now + _STOP_AGAIN))
+
+
+def _ended(state: State, job: Observation, now: float, jitter: float) -> Step:
+    reason = state.stop
+    if reason is StopReason.SUPERSEDED:
+        return submitting.submit(_left_behind(state), now, jitter)
+    if job.status == "Completed":
+        return state.but(phase=Phase.OVER), (Finish(),)
+    judgement = _judged(state, job, now)
+    state = state.with_attempt(judgement.verdict, judgement.text, now)
+    if judgement.verdict is not Verdict.CAPACITY:
+        return state.but(phase=Phase.OVER), (Fail(judgement),)
+    return submitting.onward(_left_behind(state), now, jitter)
+
+
+def _judged(state: State, job: Observation, now: float) -> Judgement:
+    """Judge an end, ours included.
+
+    A trigger that has stopped the job may be gone before the job ends, and what it knew with it. So our own stops are
+    recognised by when they were due as well.
+    """
+    if job.status == "Stopped":
+        ended = job.ended or now
+        pending = state.capacity_at is None
+        total = budget.total_ends(state)
+        if state.stop is StopReason.TOO_LONG or (total is not None and ended >= total):
+            return Judgement(Verdict.LIMIT_REACHED, telling.too_long(state))
+        if state.stop is StopReason.PATIENCE or (pending and _is_past(budget.patience_ends(state), ended)):
+            return Judgement(Verdict.CAPACITY, telling.out_of_patience(state))
+        if state.stop is StopReason.BUDGET or (pending and _is_past(budget.wait_ends(state, now), ended)):
+            return Judgement(Verdict.CAPACITY, telling.out_of_budget(state, ended))
+    speed = state.limits.speed
+    pending_limit = None if state.max_pending is None else state.max_pending / speed
+    return judge_end(job, max_pending=pending_limit, max_runtime=state.limits.max_runtime / speed)
+
+
+def _is_past(due: float | None, instant: float) -> bool:
+    return due is not None and instant >= due
+
+
+def _left_behind(state: State) -> State:
+    """Forget a job that is over, but for its number."""
+    return state.but(
+        phase=Phase.SUBMITTING,
+        job_name="",
+        job_arn="",
+        stop=None,
+        stop_sent=None,
+        max_pending=None,
+        submitted=None,
+    )
+
+
+def _back(state: State, now: float) -> list[Command]:
+    if state.unseen_since is None or state.told_at is None:
+        return []
+    return [Tell(telling.seen_again(state, now))]
+
+
+def _waited_enough(state: State, verdict: Verdict, now: float, since: float) -> bool:
+    """Whether it is time to fail: a job that waits has its budget, one that runs ten minutes or its own limit."""
+    if state.capacity_at is None and state.phase is Phase.WATCHING:
+        return now >= budget.wait_ends(state, now) + _TELL_EVERY
+    if verdict in {Verdict.LOST, Verdict.CREDENTIALS}:
+        return now - since >= _UNSEEN_LIMIT
+    return now >= budget.run_ends(state)
