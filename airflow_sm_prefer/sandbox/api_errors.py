@@ -1,0 +1,48 @@
+"""What AWS answers instead of a result, with the codes and texts it uses."""
+
+from __future__ import annotations
+
+
+class ApiError(Exception):
+    """A refusal as it goes over the wire.
+
+    Attributes:
+        code: AWS's error code, as ``ClientError.response["Error"]["Code"]`` shows it.
+        message: AWS's words.
+        status: The HTTP status.
+    """
+
+    def __init__(self, code: str, message: str, status: int = 400) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+        self.status = status
+
+
+class DroppedConnection(Exception):  # noqa: N818 - nothing is answered, so there is no error to name
+    """The connection is closed without an answer: an injected fault."""
+
+
+def invalid(message: str) -> ApiError:
+    """A request that breaks a rule; not modelled in botocore, so callers see a plain ``ClientError``."""
+    return ApiError("ValidationException", message)
+
+
+def not_found() -> ApiError:
+    """An unknown job: a ValidationException in practice, whatever the model says."""
+    return invalid("Requested resource not found.")
+
+
+def in_use(message: str) -> ApiError:
+    """The name is taken; ended jobs keep theirs."""
+    return ApiError("ResourceInUse", message)
+
+
+def limit_exceeded(message: str) -> ApiError:
+    """A service quota doesn't allow it."""
+    return ApiError("ResourceLimitExceeded", message)
+
+
+def throttled() -> ApiError:
+    """More calls a second than the account may make."""
+    return ApiError("ThrottlingException", "Rate exceeded")

@@ -1,0 +1,62 @@
+"""A client of the control API, for tests, demonstrations and the command line."""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection
+from typing import Any, cast
+from urllib.parse import urlencode, urlsplit
+
+from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.sandbox.guards import CONTROL_HEADER, CONTROL_PATH, CONTROL_VALUE
+
+
+class SandboxControl:
+    """Talks to a running sandbox.
+
+    Args:
+        endpoint_url: Where it serves.
+
+    Every method raises:
+        InvalidSetting: the sandbox doesn't take it; the message is its own.
+        OSError: nobody serves there.
+    """
+
+    def __init__(self, endpoint_url: str) -> None:
+        self._address = urlsplit(endpoint_url)
+
+    def state(self) -> dict[str, Any]:
+        """Return the scenario's elapsed seconds, the speed and the counts that aren't ample."""
+        return cast("dict[str, Any]", self._ask("GET", "state"))
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """Return every job's present state."""
+        return cast("list[dict[str, Any]]", self._ask("GET", "jobs"))
+
+    def record(self, what: str | None = None, since: int = 0) -> list[dict[str, Any]]:
+        """Return the record's lines, all or of one sort (``call``, ``state``, ``control``), from a position on."""
+        query = {"since": since} if what is None else {"since": since, "what": what}
+        return cast("list[dict[str, Any]]", self._ask("GET", f"record?{urlencode(query)}"))
+
+    def most_live(self, *, tag: tuple[str, str] | None = None, prefix: str = "") -> int:
+        """Return how many jobs with that tag and name prefix were ever live at one instant."""
+        query = {"prefix": prefix} | ({"tag": "=".join(tag)} if tag else {})
+        return int(self._ask("GET", f"most-live?{urlencode(query)}")["most"])
+
+    def set_capacity(self, counts: dict[str, int], *, kind: str = "on_demand") -> None:
+        """Fix how many instances of each type there are from now on; ``kind`` may be ``spot``."""
+        self._ask("PUT", "capacity", {kind: counts})
+
+    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        connection = HTTPConnection(self._address.hostname or "", self._address.port, timeout=30)
+        try:
+            content = None if body is None else json.dumps(body)
+            headers = {CONTROL_HEADER: CONTROL_VALUE, "Content-Type": "application/json"}
+            connection.request(method, f"{CONTROL_PATH}{path}", content, headers)
+            response = connection.getresponse()
+            answer = json.loads(response.read())
+        finally:
+            connection.close()
+        if response.status >= 400:  # noqa: PLR2004, RUF100
+            raise InvalidSetting(str(answer.get("error") or answer.get("message")))
+        return answer

@@ -1,0 +1,370 @@
+"""The sandbox's heart: who gets capacity, who waits, who is ended.
+
+:meth:`Engine.tick` looks at the clock and does what is due; nothing happens between two ticks. It has no thread of its
+own: the server ticks it, tests tick it by hand.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from airflow_sm_prefer.clock import Clock
+from airflow_sm_prefer.sandbox import quotas
+from airflow_sm_prefer.sandbox.accounts import Account, Caller
+from airflow_sm_prefer.sandbox.agenda import Agenda
+from airflow_sm_prefer.sandbox.capacity import Capacity
+from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind
+from airflow_sm_prefer.sandbox.effects import Effects, Emit, RunKey
+from airflow_sm_prefer.sandbox.events import Announcer, is_announced
+from airflow_sm_prefer.sandbox.faults import Faults, JobFault
+from airflow_sm_prefer.sandbox.floor import Floor
+from airflow_sm_prefer.sandbox.job import Job, StopCause
+from airflow_sm_prefer.sandbox.plans import Plan, PlanSpec
+from airflow_sm_prefer.sandbox.record import Record, state_entry
+from airflow_sm_prefer.sandbox.runs import Ending, Phase, Runner, RunResult, RunSpec
+from airflow_sm_prefer.sandbox.scenario import Scenario
+from airflow_sm_prefer.sandbox.settings import PendingExpiry
+
+STOP_GRACE_SECONDS = 120
+"""From SIGTERM to SIGKILL, before the sandbox's speed is applied (StopTrainingJob)."""
+
+NO_CAPACITY = (
+    "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
+)
+PENDING_OVER = "InsufficientCapacityError: Unable to provision requested ML compute capacity in time."
+PLAN_OVER = "InsufficientCapacityError: The training plan of the job has ended."
+
+
+class Engine:
+    """All accounts' jobs and the capacity that they share.
+
+    Args:
+        scenario: What there is, and what goes wrong.
+        clock: The time.
+        speed: How many seconds of a scenario, of a limit or of a grace pass in one second of the clock.
+        runner: What makes jobs run.
+        emit: Sends an event for an account and Region.
+        endpoint_url: Says where jobs find S3 and the rest.
+    """
+
+    def __init__(
+        self,
+        *,
+        scenario: Scenario,
+        clock: Clock,
+        speed: float,
+        runner: Runner,
+        emit: Emit,
+        endpoint_url: Callable[[], str],
+    ) -> None:
+        self.settings = scenario.settings
+        self.clock = clock
+        self.speed = speed
+        self.epoch = clock.time()
+        self.capacity = Capacity(scenario.capacity, scenario.spot)
+        self.quotas = dict(scenario.quotas)
+        self.faults = Faults(scenario.call_faults, scenario.job_faults)
+        self.record = Record()
+        self.accounts: dict[Caller, Account] = {}
+        self.wake = threading.Event()
+        self._plan_specs = list(scenario.plans)
+        self._endpoint_url = endpoint_url
+        self._announcer = Announcer(scenario.settings)
+        self._inbox: queue.SimpleQueue[tuple[RunKey, Phase | RunResult]] = queue.SimpleQueue()
+        self._effects = Effects(runner, self._hear, emit)
+        self._agenda = Agenda()
+        self._floor = Floor(self.capacity, self._plan_of)
+        self._doomed: dict[int, JobFault] = {}
+        self._numbers = 0
+        self._lock = threading.RLock()
+        for change in self.capacity.changes():
+            self._agenda.add(self.instant(change))
+
+    # Time
+
+    def elapsed(self, now: float) -> float:
+        """Return the seconds of the scenario that have passed."""
+        return (now - self.epoch) * self.speed
+
+    def instant(self, elapsed: float) -> float:
+        """Return when so many seconds of the scenario will have passed, in epoch seconds."""
+        return self.epoch + elapsed / self.speed
+
+    def next_due(self) -> float:
+        """Return when the next tick has something to do, in epoch seconds."""
+        with self._lock:
+            if self._floor.is_unsettled or not self._inbox.empty():
+                return self.clock.time()
+            return self._agenda.next()
+
+    @contextmanager
+    def locked(self) -> Iterator[float]:
+        """Hold the state still, up to date; afterwards, do what was decided. Gives the present instant."""
+        try:
+            with self._lock:
+                now = self.clock.time()
+                self._step(now)
+                yield now
+        finally:
+            self._effects.perform()
+
+    def tick(self) -> None:
+        """Do everything that is due by now."""
+        with self.locked():
+            pass
+
+    # What callers of the API do; they hold the lock
+
+    def account(self, caller: Caller) -> Account:
+        """Return what a caller has; it begins with the scenario's plans."""
+        if caller not in self.accounts:
+            self.accounts[caller] = Account(caller)
+            for spec in self._plan_specs:
+                self._give_plan(self.accounts[caller], spec)
+        return self.accounts[caller]
+
+    def next_number(self) -> int:
+        """Return the number of the next job."""
+        self._numbers += 1
+        return self._numbers
+
+    def accept(self, job: Job) -> None:
+        """Take in a new job; it gets capacity at the next tick at the earliest."""
+        self.account(Caller(job.account, job.region)).jobs[job.kind, job.name] = job
+        self._count(job, quotas.uses(job.kind, job.demand))
+        self._floor.enter(job)
+        self._agenda.add(job.pending_deadline(self.speed), job)
+        self._note(job)
+        self.wake.set()
+
+    def stop(self, job: Job, cause: StopCause, now: float) -> None:
+        """Stop a live job: with a grace if it runs, at once if it doesn't."""
+        if self._floor.holder(job.number) is not None and job.run_due is None:
+            job.ask_to_stop(cause, now)
+            self._effects.stop((job.number, job.launches), STOP_GRACE_SECONDS / self.speed)
+            self._note(job)
+            return
+        if cause is StopCause.USER:
+            job.ask_to_stop(cause, now)
+            self._note(job)
+        job.stop(cause.value, now)
+        self._leave(job)
+
+    # What the control API does
+
+    def set_capacity(self, kind: CapacityKind, instance_type: str, count: int) -> None:
+        """Fix how many instances of a type there are from now on."""
+        with self.locked():
+            self.capacity.set(kind, instance_type, count)
+            self._floor.stir()
+        self.tick()
+
+    def set_plan(self, spec: PlanSpec) -> None:
+        """Give every account one more plan, or another of the same name."""
+        with self.locked():
+            self._plan_specs = [s for s in self._plan_specs if s.name != spec.name] + [spec]
+            for account in self.accounts.values():
+                self._give_plan(account, spec)
+            self._floor.stir()
+        self.tick()
+
+    # The steps of a tick
+
+    def _step(self, now: float) -> None:
+        self._listen(now)
+        for job in self._agenda.pop_due(now):
+            if job is None:
+                self._floor.stir()
+            elif job.is_live:
+                self._look_at(job, now)
+        if self._floor.came_free:
+            for job, cause in self._floor.displaced(self.elapsed(now)):
+                self._displace(job, cause, now)
+        for job, choice in self._floor.sweep(self.elapsed(now)):
+            self._place(job, choice, now)
+
+    def _hear(self, key: RunKey, news: Phase | RunResult) -> None:
+        """Take a runner's report; it may come from any thread."""
+        self._inbox.put((key, news))
+        self.wake.set()
+
+    def _listen(self, now: float) -> None:
+        while not self._inbox.empty():
+            (number, launch), news = self._inbox.get()
+            job = self._floor.holder(number)
+            if job is None or job.launches != launch:
+                continue
+            if isinstance(news, Phase):
+                self._follow(job, news, now)
+            else:
+                self._end_run(job, news, now)
+
+    def _follow(self, job: Job, phase: Phase, now: float) -> None:
+        first = job.run_started is None
+        job.reach(phase, now)
+        self._note(job)
+        if first:
+            self._agenda.add(job.runtime_deadline(self.speed), job)
+            self._agenda.add(self._doom_at(job), job)
+
+    def _end_run(self, job: Job, result: RunResult, now: float) -> None:
+        doom = self._doomed.pop(job.number, None)
+        if job.stopping in {StopCause.INTERRUPTED, StopCause.RESERVATION_ENDED}:
+            self._requeue(job, job.stopping.value, now)
+            return
+        if job.stopping is StopCause.FAULT and doom is not None:
+            job.stopping = None
+            result = RunResult(Ending.FAILED, doom.reason)
+        if _may_retry(job, result):
+            job.retries += 1
+            self._requeue(job, "Restarting", now)
+            return
+        job.started = job.started or now
+        job.end_run(result, now)
+        self._leave(job)
+
+    def _look_at(self, job: Job, now: float) -> None:
+        """Meet whichever of a job's deadlines has come."""
+        if job.run_due is not None:
+            if job.run_due <= now:
+                self._start(job)
+            return
+        if _is_past(job.pending_deadline(self.speed), now):
+            self._expire(job, now)
+        elif _is_past(job.runtime_deadline(self.speed), now):
+            self.stop(job, StopCause.MAX_RUNTIME, now)
+        elif _is_past(self._doom_at(job), now):
+            self.stop(job, StopCause.FAULT, now)
+
+    def _doom_at(self, job: Job) -> float | None:
+        doom = self._doomed.get(job.number)
+        if doom is None or job.run_started is None or job.stopping is not None:
+            return None
+        return job.run_started + doom.after / self.speed
+
+    def _expire(self, job: Job, now: float) -> None:
+        if job.demand.is_spot:
+            self.stop(job, StopCause.MAX_WAIT, now)
+            return
+        ending = self.settings.pending_expiry
+        if ending is PendingExpiry.STOPPED:
+            job.stop(self.settings.pending_expiry_secondary, now)
+        else:
+            job.fail(NO_CAPACITY if ending is PendingExpiry.FAILED else PENDING_OVER, now)
+        self._leave(job)
+
+    def _place(self, job: Job, choice: Candidate | None, now: float) -> None:
+        if choice is not None:
+            self._launch(job, choice, now)
+        elif not job.demand.waits:
+            job.fail(NO_CAPACITY, now)
+            self._leave(job)
+        else:
+            self._keep_waiting(job, now)
+
+    def _keep_waiting(self, job: Job, now: float) -> None:
+        plan = self._plan_of(job, job.demand.plan_arn) if job.demand.plan_arn else None
+        if plan is not None and plan.is_over(self.elapsed(now)):
+            job.fail(PLAN_OVER, now)
+            self._leave(job)
+            return
+        job.wait(now)
+        # Time in which the plan of a job isn't active doesn't count (StoppingCondition).
+        job.charge(now, counts=plan is None or plan.status(self.elapsed(now)) == "Active")
+        self._agenda.add(job.pending_deadline(self.speed), job)
+        self._note(job)
+
+    def _launch(self, job: Job, candidate: Candidate, now: float) -> None:
+        self._floor.assign(job, candidate)
+        job.launch(candidate, now, now + self.settings.launch_seconds / self.speed)
+        self._count(job, quotas.selected_uses(job.kind, candidate))
+        self._note(job, always=True)
+        if self.settings.launch_seconds:
+            self._agenda.add(job.run_due, job)
+        else:
+            self._start(job)
+
+    def _start(self, job: Job) -> None:
+        assert job.selected is not None
+        job.run_due = None
+        doom = self.faults.for_run(job.name)
+        if doom is not None:
+            self._doomed[job.number] = doom
+        spec = RunSpec(
+            kind=job.kind.value,
+            name=job.name,
+            arn=job.arn,
+            account=job.account,
+            region=job.region,
+            request=job.request,
+            instance_type=job.selected.instance_type,
+            instance_count=job.selected.count,
+            endpoint_url=self._endpoint_url(),
+            environment_id=f"{job.number:06d}-{job.launches}",
+        )
+        self._effects.start((job.number, job.launches), spec)
+
+    def _displace(self, job: Job, cause: StopCause, now: float) -> None:
+        if job.run_due is not None:
+            self._requeue(job, cause.value, now)
+        else:
+            self.stop(job, cause, now)
+
+    def _requeue(self, job: Job, secondary: str, now: float) -> None:
+        self._floor.vacate(job)
+        job.requeue(now, secondary)
+        self._floor.requeue(job)
+        self._count(job, quotas.uses(job.kind, job.demand))
+        self._note(job)
+
+    def _leave(self, job: Job) -> None:
+        """Let go of everything that a job had, now that it has ended."""
+        self._floor.leave(job)
+        self._doomed.pop(job.number, None)
+        self._count(job, ())
+        self._note(job)
+
+    # Bookkeeping
+
+    def _plan_of(self, job: Job, arn: str) -> Plan | None:
+        return self.account(Caller(job.account, job.region)).plans.get(arn)
+
+    def _give_plan(self, account: Account, spec: PlanSpec) -> None:
+        if spec.region in (None, account.caller.region):
+            plan = account.add_plan(spec)
+            for edge in plan.edges():
+                self._agenda.add(self.instant(edge))
+
+    def _count(self, job: Job, uses: tuple[quotas.Use, ...]) -> None:
+        """Replace what a job counts against its account's quotas."""
+        usage = self.account(Caller(job.account, job.region)).usage
+        for use in job.counted:
+            usage[use.quota] -= use.count
+        for use in uses:
+            usage[use.quota] += use.count
+        job.counted = uses
+
+    def _note(self, job: Job, *, always: bool = False) -> None:
+        """Make a change of a job's state known, once."""
+        before, job.noted = job.noted, (job.status, job.secondary)
+        if job.noted == before and not always:
+            return
+        self.record.add(job.modified, "state", state_entry(job))
+        if is_announced(job.kind, before, job.noted):
+            for event in self._announcer.events(job):
+                self._effects.emit(job.account, job.region, event)
+
+
+def _is_past(deadline: float | None, now: float) -> bool:
+    return deadline is not None and deadline <= now
+
+
+def _may_retry(job: Job, result: RunResult) -> bool:
+    """RetryStrategy starts a job again after an InternalServerError, and only then (RetryStrategy)."""
+    allowed = job.request.get("RetryStrategy", {}).get("MaximumRetryAttempts", 0)
+    failed = result.ending is Ending.FAILED and job.stopping is None
+    internal = (result.failure_reason or "").startswith("InternalServerError")
+    return bool(failed and internal and job.retries < allowed)

@@ -1,0 +1,75 @@
+"""EventBridge events for changes of state (automating-sagemaker-with-eventbridge).
+
+Their detail is what Describe shows, with instants in epoch milliseconds. There is no event of its own for the
+selection of an instance type.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_sm_prefer.sandbox.describe import describe
+from airflow_sm_prefer.sandbox.job import Job
+from airflow_sm_prefer.sandbox.kinds import JobKind
+from airflow_sm_prefer.sandbox.settings import Settings
+
+_INSTANTS = {
+    "CreationTime",
+    "LastModifiedTime",
+    "TrainingStartTime",
+    "TrainingEndTime",
+    "ProcessingStartTime",
+    "ProcessingEndTime",
+    "StartTime",
+    "EndTime",
+}
+
+
+class Announcer:
+    """Makes the events of state changes, some of them twice or not at all, as the settings say."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._made = 0
+
+    def events(self, job: Job) -> list[dict[str, Any]]:
+        """Return the events of a job's change of state: usually one."""
+        self._made += 1
+        event = state_change(job)
+        if _is_turn(self._made, self._settings.lose_events_every):
+            return []
+        return [event] * (2 if _is_turn(self._made, self._settings.double_events_every) else 1)
+
+
+def state_change(job: Job) -> dict[str, Any]:
+    """Return a PutEvents entry for a job's present state."""
+    detail = _in_milliseconds(describe(job))
+    detail["Tags"] = dict(job.tags)
+    return {
+        "Source": "aws.sagemaker",
+        "DetailType": f"SageMaker {job.kind.word} Job State Change",
+        "Resources": [job.arn],
+        "Time": job.modified,
+        "Detail": json.dumps(detail),
+    }
+
+
+def is_announced(kind: JobKind, before: tuple[str, str], after: tuple[str, str]) -> bool:
+    """Whether a change of (primary, secondary) status is worth an event: processing has no secondary one."""
+    return before != after if kind is JobKind.TRAINING else before[0] != after[0]
+
+
+def _is_turn(count: int, every: int) -> bool:
+    return every > 0 and count % every == 0
+
+
+def _in_milliseconds(value: Any, key: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {name: _in_milliseconds(member, name) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_in_milliseconds(member) for member in value]
+    if key in _INSTANTS:
+        return int(value * 1000)
+    return value

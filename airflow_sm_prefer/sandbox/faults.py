@@ -1,0 +1,128 @@
+"""Faults that a scenario or a test injects: refused or unanswered calls, and jobs that AWS fails."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection
+
+INTERNAL_ERROR = "InternalServerError: We encountered an internal error. Please try again."
+"""The failure reason of a job that AWS itself has failed."""
+
+
+class CallError(StrEnum):
+    """What a faulty call is answered with; ``drop`` is no answer at all."""
+
+    DROP = "drop"
+    THROTTLING = "ThrottlingException"
+    INTERNAL_FAILURE = "InternalFailure"
+    UNAVAILABLE = "ServiceUnavailable"
+    ACCESS_DENIED = "AccessDeniedException"
+    EXPIRED_TOKEN = "ExpiredTokenException"  # noqa: S105 - an error code
+
+
+_ANSWERS = {
+    CallError.THROTTLING: (400, "Rate exceeded"),
+    CallError.INTERNAL_FAILURE: (500, "The request processing has failed because of an unknown error."),
+    CallError.UNAVAILABLE: (503, "The service is unavailable. Please retry."),
+    CallError.ACCESS_DENIED: (400, "User is not authorized to perform this operation."),
+    CallError.EXPIRED_TOKEN: (400, "The security token included in the request is expired"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CallFault:
+    """Some calls of one operation fail.
+
+    Attributes:
+        operation: Which, as ``DescribeTrainingJob``; ``*`` is any.
+        error: How.
+        after: How many calls go through first.
+        times: How many fail then.
+        job: Pattern of the job's name; calls without a name match only ``*``.
+        takes_effect: The operation is carried out, and only its answer is lost.
+    """
+
+    operation: str
+    error: CallError
+    after: int = 0
+    times: int = 1
+    job: str = "*"
+    takes_effect: bool = False
+
+    def concerns(self, operation: str, name: str) -> bool:
+        """Whether a call is one of those that the fault counts."""
+        return fnmatchcase(operation, self.operation) and fnmatchcase(name, self.job)
+
+    def exception(self) -> Exception:
+        """Return what the caller gets."""
+        if self.error is CallError.DROP:
+            return DroppedConnection()
+        status, message = _ANSWERS[self.error]
+        return ApiError(self.error.value, message, status)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFault:
+    """AWS fails some jobs while they run.
+
+    Attributes:
+        job: Pattern of the job's name.
+        reason: The FailureReason.
+        after: Seconds from the start of the run, before the sandbox's speed is applied.
+        times: How many runs it happens to.
+    """
+
+    job: str
+    reason: str = INTERNAL_ERROR
+    after: float = 0
+    times: int = 1
+
+
+class Faults:
+    """The faults that are still to come, and how far each has been counted."""
+
+    def __init__(self, calls: Iterable[CallFault] = (), jobs: Iterable[JobFault] = ()) -> None:
+        # How many calls or runs each has seen.
+        self._calls: list[tuple[CallFault, Counter[str]]] = []
+        self._jobs: list[tuple[JobFault, Counter[str]]] = []
+        for call in calls:
+            self.add_call(call)
+        for job in jobs:
+            self.add_job(job)
+
+    def add_call(self, fault: CallFault) -> None:
+        """Inject one more, counted from now."""
+        self._calls.append((fault, Counter()))
+
+    def add_job(self, fault: JobFault) -> None:
+        """Inject one more, counted from now."""
+        self._jobs.append((fault, Counter()))
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._calls.clear()
+        self._jobs.clear()
+
+    def for_call(self, operation: str, name: str) -> CallFault | None:
+        """Count one call and return the fault that hits it, if any."""
+        hit = None
+        for fault, count in self._calls:
+            if not fault.concerns(operation, name):
+                continue
+            count["seen"] += 1
+            if hit is None and fault.after < count["seen"] <= fault.after + fault.times:
+                hit = fault
+        return hit
+
+    def for_run(self, name: str) -> JobFault | None:
+        """Count one run and return the fault that will hit it, if any."""
+        for fault, count in self._jobs:
+            if fnmatchcase(name, fault.job) and count["seen"] < fault.times:
+                count["seen"] += 1
+                return fault
+        return None

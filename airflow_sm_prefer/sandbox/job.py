@@ -1,0 +1,248 @@
+"""One job: what was asked for, and its life in SageMaker's statuses.
+
+The methods of :class:`Job` are the moves of that life; each is given the instant and keeps the transitions in order.
+Who makes them, and when, is :mod:`~airflow_sm_prefer.sandbox.engine`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from airflow_sm_prefer.sandbox.demand import Candidate, Demand
+from airflow_sm_prefer.sandbox.kinds import JobKind
+from airflow_sm_prefer.sandbox.quotas import Use
+from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult
+
+FAILURE_REASON_LENGTH = 1024
+
+MESSAGES: Mapping[str, str] = {
+    "Starting": "Starting the training job.",
+    "Pending": "Insufficient capacity error from EC2 while launching instances, retrying!",
+    "Downloading": "Downloading input data",
+    "Training": "Training image download completed. Training in progress.",
+    "Uploading": "Uploading generated training model",
+    "Stopping": "Stopping the training job",
+    "Stopped": "Training job stopped",
+    "Completed": "Training job completed",
+    "Failed": "Training job failed",
+    "Interrupted": "Training job interrupted",
+    "Restarting": "Restarting the training job.",
+}
+"""The status messages that are documented or seen; AWS says that they may change."""
+
+
+class StopCause(StrEnum):
+    """Why a run was told to stop; the values are the secondary statuses that follow."""
+
+    USER = "Stopped"
+    MAX_RUNTIME = "MaxRuntimeExceeded"
+    MAX_WAIT = "MaxWaitTimeExceeded"
+    INTERRUPTED = "Interrupted"
+    RESERVATION_ENDED = "Pending"
+    FAULT = "Failed"
+
+
+@dataclass(slots=True)
+class Transition:
+    """One secondary status that a training job has had."""
+
+    status: str
+    start: float
+    message: str
+    end: float | None = None
+
+
+@dataclass(slots=True)
+class Job:
+    """A training or processing job.
+
+    Attributes:
+        kind: Which of the two.
+        account: Whose it is.
+        region: Where it is.
+        name: Unique for the account, Region and kind for ever.
+        arn: Its ARN.
+        request: The Create request, as accepted.
+        demand: What it asks for.
+        created: When, in epoch seconds, as all instants here.
+        number: Which job of this sandbox it is; gives the order of arrival.
+        tags: By key.
+        status: The primary status.
+        secondary: The secondary status; processing jobs have one too, unseen.
+        transitions: Every secondary status so far.
+        modified: When anything last changed.
+        selected: The candidate that has been chosen for the present or last run.
+        pending_since: When the wait that counts against the pending limit began, or None while it doesn't count.
+        pending_spent: Seconds of earlier waits that counted.
+        launches: How many runs were started.
+        run_due: When the selected instances will be up.
+        counted: What it counts against quotas now.
+        noted: The statuses that were last made known.
+        run_started: When the present run's instances were up.
+        started: TrainingStartTime or ProcessingStartTime.
+        ended: TrainingEndTime or ProcessingEndTime.
+        stopping: Why the run was told to stop.
+        failure_reason: Set when it has failed.
+        exit_message: What a processing container left.
+        model_artifacts: Where the model is.
+        retries: How often RetryStrategy has started it again.
+    """
+
+    kind: JobKind
+    account: str
+    region: str
+    name: str
+    arn: str
+    request: dict[str, Any]
+    demand: Demand
+    created: float
+    number: int
+    tags: dict[str, str]
+    status: str = "InProgress"
+    secondary: str = ""
+    transitions: list[Transition] = field(default_factory=list)
+    modified: float = 0.0
+    selected: Candidate | None = None
+    pending_since: float | None = None
+    pending_spent: float = 0.0
+    launches: int = 0
+    run_due: float | None = None
+    counted: tuple[Use, ...] = ()
+    noted: tuple[str, str] = ("", "")
+    run_started: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    stopping: StopCause | None = None
+    failure_reason: str | None = None
+    exit_message: str | None = None
+    model_artifacts: str | None = None
+    retries: int = 0
+
+    def __post_init__(self) -> None:
+        self.move("Starting", self.created)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.ended is None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has no instances now."""
+        return self.is_live and self.selected is None
+
+    def move(self, secondary: str, now: float, message: str | None = None) -> None:
+        """Enter a secondary status; entering the present one again changes nothing but its message."""
+        text = MESSAGES.get(secondary, secondary) if message is None else message
+        self.modified = now
+        if self.transitions and self.transitions[-1].status == secondary:
+            self.transitions[-1].message = text
+            return
+        if self.transitions:
+            self.transitions[-1].end = now
+        self.transitions.append(Transition(secondary, now, text))
+        self.secondary = secondary
+
+    def wait(self, now: float) -> None:
+        """Find no capacity and queue."""
+        self.move("Pending", now)
+
+    def charge(self, now: float, *, counts: bool) -> None:
+        """Begin or end the time that counts against the pending limit."""
+        if counts and self.pending_since is None:
+            self.pending_since = now
+        elif not counts and self.pending_since is not None:
+            self.pending_spent += now - self.pending_since
+            self.pending_since = None
+
+    def pending_deadline(self, speed: float) -> float | None:
+        """Return when the pending limit will be over, or None while nothing counts.
+
+        MaxWaitTimeInSeconds of a spot job counts from its creation, its running time included.
+        """
+        if self.demand.pending_limit is None or self.stopping is not None:
+            return None
+        if self.demand.is_spot:
+            return self.created + self.demand.pending_limit / speed
+        if self.pending_since is None:
+            return None
+        return self.pending_since + self.demand.pending_limit / speed - self.pending_spent
+
+    def runtime_deadline(self, speed: float) -> float | None:
+        """Return when MaxRuntimeInSeconds will be over, or None before the job runs."""
+        if self.run_started is None or self.stopping is not None:
+            return None
+        return self.run_started + self.max_runtime / speed
+
+    @property
+    def max_runtime(self) -> float:
+        """Seconds of MaxRuntimeInSeconds; a day unless the request says."""
+        seconds = self.request.get("StoppingCondition", {}).get("MaxRuntimeInSeconds", 86_400)
+        return float(seconds)
+
+    def launch(self, candidate: Candidate, now: float, due: float) -> None:
+        """Get instances; the run starts when they are up."""
+        self.charge(now, counts=False)
+        self.selected = candidate
+        self.run_due = due
+        self.launches += 1
+        self.move("Starting", now, "Launching requested ML instances.")
+        self.modified = now
+
+    def reach(self, phase: Phase, now: float) -> None:
+        """Follow the run to its next phase."""
+        if self.run_started is None:
+            self.run_started = now
+        if self.started is None:
+            self.started = now
+        if self.stopping is None:
+            self.move(phase.value, now)
+
+    def ask_to_stop(self, cause: StopCause, now: float) -> None:
+        """Begin to stop, for that reason; a person's wish overrides every other."""
+        self.stopping = cause
+        if cause is StopCause.USER:
+            self.status = "Stopping"
+            self.move("Stopping", now)
+        elif cause is StopCause.INTERRUPTED:
+            self.move("Interrupted", now)
+
+    def requeue(self, now: float, secondary: str) -> None:
+        """Lose the instances and go back to waiting, with everything that was waited before still counted."""
+        self.selected = self.run_due = self.run_started = self.stopping = None
+        self.move(secondary, now)
+
+    def end_run(self, result: RunResult, now: float) -> None:
+        """Take over how the run ended."""
+        self.exit_message = result.exit_message
+        self.model_artifacts = result.model_artifacts
+        if self.stopping is not None:
+            # However the container left after SIGTERM, SageMaker says that it was stopped.
+            self.stop(self.stopping.value, now)
+        elif result.ending is Ending.STOPPED:
+            self.stop("Stopped", now)
+        elif result.ending is Ending.COMPLETED:
+            self._end("Completed", "Completed", now)
+        else:
+            self.fail(result.failure_reason or "AlgorithmError: , exit code: 1", now)
+
+    def stop(self, secondary: str, now: float) -> None:
+        """End as Stopped, with that secondary status."""
+        self._end("Stopped", secondary, now)
+
+    def fail(self, reason: str, now: float) -> None:
+        """End as Failed; longer reasons are cut as AWS cuts them."""
+        self.failure_reason = reason[:FAILURE_REASON_LENGTH]
+        self._end("Failed", "Failed", now)
+
+    def _end(self, status: str, secondary: str, now: float) -> None:
+        self.charge(now, counts=False)
+        self.status = status
+        self.run_due = None
+        self.ended = now
+        self.move(secondary, now)
+        # AWS closes the last transition too: an ended job is in no status any longer.
+        self.transitions[-1].end = now

@@ -1,0 +1,92 @@
+"""Training plans: capacity that was reserved for one or more stretches of time.
+
+Rules from reserve-capacity-with-training-plans: a plan is Scheduled before and between its blocks, Active in one,
+Expired after the last; jobs in a block are ended 30 minutes before the block is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+END_MARGIN_SECONDS = 30 * 60
+"""How long before a block's end its jobs are ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One reserved stretch, in seconds since the sandbox began, before its speed is applied."""
+
+    starts: float
+    lasts: float
+
+    @property
+    def ends(self) -> float:
+        """When it is over."""
+        return self.starts + self.lasts
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSpec:
+    """A plan as a scenario describes it; every account has it, in one Region or in each."""
+
+    name: str
+    instance_type: str
+    count: int
+    blocks: tuple[Block, ...]
+    region: str | None = None
+    zone: str | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """A plan in one account and Region.
+
+    Attributes:
+        spec: What was bought.
+        arn: Its ARN.
+        forced_status: A status set by hand, such as ``Failed``; None lets the blocks decide.
+    """
+
+    spec: PlanSpec
+    arn: str
+    forced_status: str | None = None
+
+    def status(self, elapsed: float) -> str:
+        """Return Scheduled, Active or Expired, or what was set by hand."""
+        if self.forced_status is not None:
+            return self.forced_status
+        if self._block(elapsed) is not None:
+            return "Active"
+        if elapsed < self.spec.blocks[-1].ends:
+            return "Scheduled"
+        return "Expired"
+
+    def block_status(self, block: Block, elapsed: float) -> str:
+        """Return the status of one of its blocks."""
+        if elapsed < block.starts:
+            return "Scheduled"
+        return "Active" if elapsed < block.ends else "Expired"
+
+    def is_usable(self, elapsed: float) -> bool:
+        """Whether instances can be started in it, or go on: not in the last half hour of a block."""
+        block = self._block(elapsed)
+        in_block = block is not None and elapsed < block.ends - END_MARGIN_SECONDS
+        return in_block and self.status(elapsed) == "Active"
+
+    def is_over(self, elapsed: float) -> bool:
+        """Whether no job will get instances from it any more."""
+        last = self.spec.blocks[-1].ends - END_MARGIN_SECONDS
+        return elapsed >= last or self.status(elapsed) in {"Expired", "Failed"}
+
+    def edges(self) -> list[float]:
+        """Return the instants at which something about it changes."""
+        margins = [(b.starts, b.ends - END_MARGIN_SECONDS, b.ends) for b in self.spec.blocks]
+        return sorted({edge for edges in margins for edge in edges})
+
+    def _block(self, elapsed: float) -> Block | None:
+        return next((b for b in self.spec.blocks if b.starts <= elapsed < b.ends), None)
+
+
+def plan_arn(region: str, account: str, name: str) -> str:
+    """Return the ARN of an account's plan."""
+    return f"arn:aws:sagemaker:{region}:{account}:training-plan/{name}"

@@ -1,0 +1,75 @@
+"""Bytes on the wire, and botocore's shapes: the only module that knows moto's parser and serializer.
+
+They know every shape of the service from botocore's model, so that nothing here is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from functools import cache
+from typing import Any
+
+from botocore.utils import parse_timestamp
+from moto.core.model import OperationModel
+from moto.core.parse import JSONParser
+from moto.core.serialize import JSONSerializer, SerializationContext
+from moto.core.utils import get_service_model
+
+from airflow_sm_prefer.sandbox.api_errors import ApiError
+
+CONTENT_TYPE = "application/x-amz-json-1.1"
+
+Answer = tuple[int, dict[str, str], bytes]
+"""Status, headers and body."""
+
+
+class _Serializer(JSONSerializer):
+    """Moto's serializer, with instants in epoch seconds instead of datetimes."""
+
+    def _serialize_type_timestamp(self, serialized: Any, value: float, shape: Any, key: str) -> None:
+        self._default_serialize(serialized, round(value, 3), shape, key)
+
+
+@cache
+def _operation(service: str, name: str) -> OperationModel:
+    model: OperationModel = get_service_model(service).operation_model(name)
+    return model
+
+
+def operation_name(target: str) -> str:
+    """Return the operation that an ``X-Amz-Target`` header names."""
+    return target.rpartition(".")[2]
+
+
+def read(service: str, operation: str, body: bytes) -> dict[str, Any]:
+    """Return a request in botocore's shape; members that the model doesn't have are dropped, as AWS drops them.
+
+    Raises:
+        ApiError: it isn't JSON, or a member has the wrong type.
+    """
+    parser = JSONParser(_operation(service, operation), timestamp_parser=lambda v: parse_timestamp(v).timestamp())
+    try:
+        if not isinstance(json.loads(body or b"{}"), dict):
+            raise TypeError
+        parsed: dict[str, Any] = parser.parse({"body": body})  # type: ignore[typeddict-item]
+    except (ValueError, TypeError, AttributeError):
+        raise ApiError("SerializationException", "Start of structure or map found where not expected.") from None
+    return parsed
+
+
+def write(service: str, operation: str, response: dict[str, Any]) -> Answer:
+    """Return what goes over the wire for a response in botocore's shape."""
+    serializer = _Serializer(_operation(service, operation), context=SerializationContext(str(uuid.uuid4())))
+    written = serializer.serialize(response)
+    return 200, _headers(), str(written["body"]).encode()
+
+
+def write_error(error: ApiError) -> Answer:
+    """Return what goes over the wire for a refusal."""
+    body = {"__type": error.code, "message": error.message}
+    return error.status, {**_headers(), "x-amzn-ErrorType": error.code}, json.dumps(body).encode()
+
+
+def _headers() -> dict[str, str]:
+    return {"Content-Type": CONTENT_TYPE, "x-amzn-RequestId": str(uuid.uuid4())}

@@ -1,0 +1,233 @@
+"""A sandbox in this process: AWS's operations on one side, capacity and jobs on the other, no wire between.
+
+:class:`Sandbox` is what the server serves; a test may drive it directly, with a clock that it moves itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from airflow_sm_prefer.clock import Clock, FakeClock, SystemClock
+from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.sandbox.accounts import Caller
+from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection, throttled
+from airflow_sm_prefer.sandbox.effects import Emit
+from airflow_sm_prefer.sandbox.engine import Engine
+from airflow_sm_prefer.sandbox.operations.base import Handler, Operations
+from airflow_sm_prefer.sandbox.operations.plans import TrainingPlans
+from airflow_sm_prefer.sandbox.operations.processing import ProcessingJobs
+from airflow_sm_prefer.sandbox.operations.tags import Tags
+from airflow_sm_prefer.sandbox.operations.training import TrainingJobs
+from airflow_sm_prefer.sandbox.rates import RateLimits
+from airflow_sm_prefer.sandbox.runs import Runner
+from airflow_sm_prefer.sandbox.scenario import Scenario
+from airflow_sm_prefer.sandbox.scenario_file import as_scenario
+from airflow_sm_prefer.sandbox.scripted import ScriptedRunner
+from airflow_sm_prefer.sandbox.shapes import Constraints, sagemaker_model
+
+DEFAULT_CALLER = Caller("123456789012", "us-east-1")
+"""Who calls when nobody says: the account that moto takes for unknown access keys."""
+
+MOST_STEPS = 20
+"""How often one tick looks again: a job that starts, fails and starts again at one instant can't hold it for ever."""
+
+
+@runtime_checkable
+class TickingRunner(Protocol):
+    """A runner that has no threads of its own and is moved on by the sandbox."""
+
+    def keep_time(self, clock: Clock, speed: float) -> None:
+        """Take over the sandbox's clock and speed."""
+
+    def tick(self) -> None:
+        """Report everything that has happened by now."""
+
+    def next_due(self) -> float:
+        """Return when there will be something to report."""
+
+
+class Sandbox:
+    """AWS's SageMaker jobs, with capacity.
+
+    Args:
+        scenario: What there is and what goes wrong: a :class:`Scenario`, the path of a file, or a mapping as the file
+            has it. Without one, capacity and quotas are ample.
+        clock: The time.
+        speed: How many seconds of durations pass in one second of the clock.
+        runner: What makes jobs run; without one, a :class:`ScriptedRunner`.
+        emit: Sends an event for an account and Region.
+
+    Raises:
+        InvalidScenario: the scenario has a mistake.
+        InvalidSetting: the speed isn't above 0.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | Mapping[str, Any] | Path | str | None = None,
+        *,
+        clock: Clock | None = None,
+        speed: float = 1.0,
+        runner: Runner | None = None,
+        emit: Emit | None = None,
+    ) -> None:
+        if not speed > 0:
+            msg = f"speed is {speed}; it says how many seconds pass in one, so it has to be above 0"
+            raise InvalidSetting(msg)
+        self.scenario = as_scenario(scenario)
+        self.clock = clock or SystemClock()
+        self.runner = runner or ScriptedRunner()
+        self.endpoint_url = ""
+        if isinstance(self.runner, TickingRunner):
+            self.runner.keep_time(self.clock, speed)
+        self.engine = Engine(
+            scenario=self.scenario,
+            clock=self.clock,
+            speed=speed,
+            runner=self.runner,
+            emit=emit or _discard,
+            endpoint_url=lambda: self.endpoint_url,
+        )
+        self.rates = RateLimits(self.scenario.rates)
+        settings = self.scenario.settings
+        lengths = {
+            "InstancePreferenceList": settings.max_preferences,
+            "ProcessingInstancePreferenceList": settings.max_preferences,
+        }
+        self._constraints = Constraints(lengths, open_enums=settings.allow_unknown_types)
+        self._handlers = self._all_handlers()
+
+    def _all_handlers(self) -> dict[str, Handler]:
+        groups: list[Operations] = [
+            TrainingJobs(self.engine, self.scenario),
+            ProcessingJobs(self.engine, self.scenario),
+            Tags(self.engine),
+            TrainingPlans(self.engine),
+        ]
+        return {name: handler for group in groups for name, handler in group.handlers().items()}
+
+    @property
+    def operations(self) -> frozenset[str]:
+        """The operations that are ours, in AWS's spelling."""
+        return frozenset(self._handlers)
+
+    def owns(self, operation: str, request: Mapping[str, Any]) -> bool:
+        """Whether a call is for us: tags of anything but a job are not."""
+        if operation not in self._handlers:
+            return False
+        arn = request.get("ResourceArn")
+        return arn is None or ":training-job/" in arn or ":processing-job/" in arn
+
+    def call(
+        self, operation: str, request: Mapping[str, Any] | None = None, caller: Caller = DEFAULT_CALLER
+    ) -> dict[str, Any]:
+        """Call an operation, as over the wire but without one.
+
+        Args:
+            operation: Its name, as ``CreateTrainingJob``.
+            request: In botocore's shape; instants in epoch seconds.
+            caller: Whose call it is.
+
+        Returns:
+            The response in botocore's shape; instants in epoch seconds.
+
+        Raises:
+            ApiError: AWS would have refused it.
+            DroppedConnection: an injected fault ate the call or its answer.
+        """
+        body = dict(request or {})
+        error = "Internal"
+        try:
+            response = self._answer(operation, body, caller)
+            error = ""
+        except ApiError as refusal:
+            error = refusal.code
+            raise
+        except DroppedConnection:
+            error = "Dropped"
+            raise
+        finally:
+            self._note_call(operation, body, caller, error)
+        return response
+
+    def tick(self) -> None:
+        """Do everything that is due by now, and what follows from it at once."""
+        for _ in range(MOST_STEPS):
+            self._tick_runner()
+            self.engine.tick()
+            if self.next_due() > self.clock.time():
+                return
+
+    def next_due(self) -> float:
+        """Return when :meth:`tick` will have something to do."""
+        ticking = isinstance(self.runner, TickingRunner)
+        runner_due = self.runner.next_due() if ticking else float("inf")  # type: ignore[attr-defined]
+        return min(self.engine.next_due(), runner_due)
+
+    def advance(self, seconds: float) -> None:
+        """Move a :class:`FakeClock` on, stopping at every instant at which something is due.
+
+        Raises:
+            InvalidSetting: the sandbox has another clock.
+        """
+        if not isinstance(self.clock, FakeClock):
+            msg = "only a sandbox with a FakeClock can be advanced; the time of any other passes by itself"
+            raise InvalidSetting(msg)
+        end = self.clock.time() + seconds
+        self.tick()
+        while self.clock.time() < end:
+            until = min(max(self.next_due(), self.clock.time()), end)
+            # At least a millisecond, so that rounding never leaves the clock standing.
+            self.clock.advance(min(max(until - self.clock.time(), 0.001), end - self.clock.time()))
+            self.tick()
+        self.tick()
+
+    def close(self) -> None:
+        """End every run."""
+        self.runner.close()
+
+    def _answer(self, operation: str, request: dict[str, Any], caller: Caller) -> dict[str, Any]:
+        fault = self.engine.faults.for_call(operation, _job_name(request))
+        if fault is not None and not fault.takes_effect:
+            raise fault.exception()
+        if not self.rates.allow(caller.account, caller.region, operation, self.clock.time()):
+            raise throttled()
+        self._constraints.check(sagemaker_model().operation_model(operation), request)
+        self._tick_runner()
+        with self.engine.locked():
+            response = self._handlers[operation](caller, request)
+        if fault is not None:
+            raise fault.exception()
+        return response
+
+    def _tick_runner(self) -> None:
+        if isinstance(self.runner, TickingRunner):
+            self.runner.tick()
+
+    def _note_call(self, operation: str, request: Mapping[str, Any], caller: Caller, error: str) -> None:
+        data = {
+            "operation": operation,
+            "account": caller.account,
+            "region": caller.region,
+            "name": _job_name(request),
+            "error": error,
+        }
+        self.engine.record.add(self.clock.time(), "call", data)
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(Exception):
+            self.close()
+
+
+def _job_name(request: Mapping[str, Any]) -> str:
+    return str(request.get("TrainingJobName") or request.get("ProcessingJobName") or "")
+
+
+def _discard(_account: str, _region: str, _event: dict[str, Any]) -> None:
+    """Send an event to nobody."""

@@ -1,0 +1,144 @@
+"""A runner for tests: jobs take the time they are told, and end as they are told; nothing is executed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from airflow_sm_prefer.clock import Clock, SystemClock
+from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult, RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """How the runs of some jobs go.
+
+    Attributes:
+        seconds: How long a run takes, before the sandbox's speed is applied.
+        ending: How it ends by itself.
+        failure_reason: The reason of a failed one, as SageMaker words it.
+        exit_message: What a processing container leaves.
+        stop_seconds: How long it goes on after SIGTERM, before the speed is applied; SIGKILL ends it at its grace.
+    """
+
+    seconds: float = 10.0
+    ending: Ending = Ending.COMPLETED
+    failure_reason: str | None = None
+    exit_message: str | None = None
+    stop_seconds: float = 0.0
+
+    @classmethod
+    def fails(cls, reason: str, seconds: float = 10.0) -> Script:
+        """Return a script that ends as Failed, for that reason."""
+        return cls(seconds=seconds, ending=Ending.FAILED, failure_reason=reason)
+
+
+class ScriptedRunner:
+    """Runs that follow scripts. :meth:`tick` moves them on; the sandbox calls it.
+
+    >>> runner = ScriptedRunner({"bad-*": Script.fails("AlgorithmError: , exit code: 1")})
+
+    Args:
+        scripts: By pattern of the job's name; the first that fits is taken.
+        default: For jobs that no pattern fits.
+        clock: The time that runs take; a sandbox that is given none of its own brings its own.
+        speed: How many seconds of a script pass in one second of the clock.
+
+    Attributes:
+        started: The specifications of all runs so far, in order.
+    """
+
+    def __init__(
+        self,
+        scripts: Mapping[str, Script] | None = None,
+        default: Script | None = None,
+        *,
+        clock: Clock | None = None,
+        speed: float = 1.0,
+    ) -> None:
+        self.scripts = dict(scripts or {})
+        self.default = default or Script()
+        self.started: list[RunSpec] = []
+        self._clock = clock
+        self._speed = speed
+        self._runs: list[ScriptedRun] = []
+        self._lock = threading.Lock()
+
+    def keep_time(self, clock: Clock, speed: float) -> None:
+        """Take over a sandbox's clock and speed, unless it was given a clock."""
+        if self._clock is None:
+            self._clock, self._speed = clock, speed
+
+    def start(
+        self, spec: RunSpec, on_phase: Callable[[Phase], None], on_end: Callable[[RunResult], None]
+    ) -> ScriptedRun:
+        """Start a run; its input and image are there at once."""
+        clock = self._clock or SystemClock()
+        run = ScriptedRun(spec, self.script_for(spec.name), on_end, clock, self._speed)
+        with self._lock:
+            self.started.append(spec)
+            self._runs.append(run)
+        on_phase(Phase.DOWNLOADING)
+        on_phase(Phase.TRAINING)
+        return run
+
+    def script_for(self, name: str) -> Script:
+        """Return what a job of that name will do."""
+        fitting = (script for pattern, script in self.scripts.items() if fnmatchcase(name, pattern))
+        return next(fitting, self.default)
+
+    def tick(self) -> None:
+        """End the runs whose time has come."""
+        with self._lock:
+            ending = [run for run in self._runs if run.is_due()]
+            self._runs = [run for run in self._runs if run not in ending]
+        for run in ending:
+            run.end()
+
+    def next_due(self) -> float:
+        """Return when the next run will end, infinity if none does."""
+        with self._lock:
+            return min((run.due for run in self._runs), default=float("inf"))
+
+    def close(self) -> None:
+        """Forget every run."""
+        with self._lock:
+            self._runs.clear()
+
+
+class ScriptedRun:
+    """One run of a :class:`ScriptedRunner`."""
+
+    def __init__(
+        self, spec: RunSpec, script: Script, on_end: Callable[[RunResult], None], clock: Clock, speed: float
+    ) -> None:
+        self._spec = spec
+        self._script = script
+        self._on_end = on_end
+        self._clock = clock
+        self._speed = speed
+        self._stopped = False
+        self.due = clock.time() + script.seconds / speed
+
+    def stop(self, grace_seconds: float) -> None:
+        """End it after what the script says, at the latest after the grace."""
+        self._stopped = True
+        self.due = min(self.due, self._clock.time() + min(self._script.stop_seconds / self._speed, grace_seconds))
+
+    def is_due(self) -> bool:
+        """Whether its time has come."""
+        return self.due <= self._clock.time()
+
+    def end(self) -> None:
+        """Report how it ended."""
+        script = self._script
+        if self._stopped:
+            self._on_end(RunResult(Ending.STOPPED))
+            return
+        artifacts = None
+        if self._spec.kind == "training" and script.ending is Ending.COMPLETED:
+            prefix = self._spec.request["OutputDataConfig"]["S3OutputPath"].rstrip("/")
+            artifacts = f"{prefix}/{self._spec.name}/output/model.tar.gz"
+        self._on_end(RunResult(script.ending, script.failure_reason, script.exit_message, artifacts))

@@ -1,0 +1,104 @@
+"""The sandbox as a server on loopback, in a thread of this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from werkzeug.serving import BaseWSGIServer, make_server
+
+from airflow_sm_prefer.clock import Clock
+from airflow_sm_prefer.sandbox import backdrop
+from airflow_sm_prefer.sandbox.runs import Runner
+from airflow_sm_prefer.sandbox.sandbox import Sandbox
+from airflow_sm_prefer.sandbox.scenario import Scenario
+from airflow_sm_prefer.sandbox.wsgi import Endpoint
+
+HOST = "127.0.0.1"
+
+_living: set[int] = set()
+"""The servers that serve; moto's state belongs to the process, so only the first of several may clear it."""
+
+
+class SandboxServer:
+    """Serves a sandbox; a context manager.
+
+    >>> with SandboxServer() as server:  # doctest: +SKIP
+    ...     boto3.client("sagemaker", endpoint_url=server.endpoint_url)
+
+    Args:
+        scenario: As :class:`Sandbox` takes it.
+        port: The port, 0 for a free one.
+        clock: The time.
+        speed: How many seconds of durations pass in one second of the clock.
+        runner: What makes jobs run; without one, a scripted runner.
+
+    Attributes:
+        sandbox: What is served.
+        endpoint_url: Where, once it serves.
+
+    Raises:
+        InvalidScenario: the scenario has a mistake.
+        OSError: the port is taken.
+    """
+
+    TICK_SECONDS = 0.05
+    """How long the ticker sleeps at most: a fake clock can move without a word."""
+
+    def __init__(
+        self,
+        scenario: Scenario | Mapping[str, Any] | Path | str | None = None,
+        *,
+        port: int = 0,
+        clock: Clock | None = None,
+        speed: float = 1.0,
+        runner: Runner | None = None,
+    ) -> None:
+        self.sandbox = Sandbox(scenario, clock=clock, speed=speed, runner=runner, emit=backdrop.put_event)
+        self.endpoint_url = ""
+        self._port = port
+        self._server: BaseWSGIServer | None = None
+        self._threads: list[threading.Thread] = []
+        self._ending = threading.Event()
+
+    def start(self) -> SandboxServer:
+        """Begin to serve; when this returns, it does."""
+        if not _living:
+            backdrop.reset()
+        app = Endpoint(self.sandbox)
+        self._server = make_server(HOST, self._port, app, threaded=True, request_handler=backdrop.QuietHandler)
+        _living.add(id(self))
+        self.endpoint_url = f"http://{HOST}:{self._server.server_port}"
+        self.sandbox.endpoint_url = self.endpoint_url
+        for work in (self._server.serve_forever, self._keep_ticking):
+            thread = threading.Thread(target=work, daemon=True, name=f"sandbox-{work.__name__}")
+            thread.start()
+            self._threads.append(thread)
+        return self
+
+    def stop(self) -> None:
+        """End every run and stop serving."""
+        self._ending.set()
+        self.sandbox.engine.wake.set()
+        self.sandbox.close()
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+        for thread in self._threads:
+            thread.join()
+        _living.discard(id(self))
+
+    def _keep_ticking(self) -> None:
+        wake = self.sandbox.engine.wake
+        while not self._ending.is_set():
+            wake.wait(self.TICK_SECONDS)
+            wake.clear()
+            self.sandbox.tick()
+
+    def __enter__(self) -> SandboxServer:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

@@ -1,0 +1,61 @@
+"""How the sandbox behaves where AWS doesn't say how AWS does; each default is the least favourable value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class PendingExpiry(StrEnum):
+    """How a job ends when its pending limit is over; AWS's pages disagree."""
+
+    STOPPED = "stopped"
+    FAILED = "failed"
+    FAILED_ICE = "failed_ice"
+
+
+class ProcessingShortage(StrEnum):
+    """What a processing job does without capacity; AWS's pages are silent."""
+
+    WAITS = "waits"
+    FAILS = "fails"
+
+
+class ModifiedFilter(StrEnum):
+    """When a List applies LastModifiedTimeAfter; before paging, pages are full, after it they may be empty."""
+
+    AFTER_PAGING = "after_paging"
+    BEFORE_PAGING = "before_paging"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The choices of a scenario's ``settings`` section.
+
+    Attributes:
+        pending_expiry: How a job ends when its pending limit is over.
+        pending_expiry_secondary: The secondary status of ``stopped``; AWS has never published its name.
+        default_pending_seconds: The limit of an accelerated job that names none; documented for plans only.
+        processing_shortage: Whether a processing job waits for capacity or fails.
+        modified_filter: Whether LastModifiedTimeAfter is applied before a List cuts its pages or after.
+        list_delay_seconds: How long a List goes on showing the state before a change.
+        double_events_every: Every so many state-change events is sent twice; 0 sends none twice.
+        lose_events_every: Every so many state-change events is never sent; 0 loses none.
+        event_delay_seconds: How long after the change an event is sent.
+        launch_seconds: From the selection of a type to the start of the run.
+        max_preferences: How long an instance preference list may be.
+        allow_unknown_types: Accept instance types that the installed botocore doesn't know.
+    """
+
+    pending_expiry: PendingExpiry = PendingExpiry.STOPPED
+    pending_expiry_secondary: str = "MaxPendingTimeExceeded"
+    default_pending_seconds: float = 172_800
+    processing_shortage: ProcessingShortage = ProcessingShortage.WAITS
+    modified_filter: ModifiedFilter = ModifiedFilter.AFTER_PAGING
+    list_delay_seconds: float = field(default=0, metadata={"duration": True})
+    double_events_every: int = 3
+    lose_events_every: int = 0
+    event_delay_seconds: float = field(default=0, metadata={"duration": True})
+    launch_seconds: float = field(default=0, metadata={"duration": True})
+    max_preferences: int = 5
+    allow_unknown_types: bool = False
