@@ -1,1 +1,121 @@
-"""SageMaker jobs from Airflow that name the instance types they may run on, in order."""
+"""SageMaker jobs from Airflow that name the instance types they may run on, in order.
+
+Every public name is imported when it is first asked for, since Airflow imports this package early, while it looks for
+providers, and should not pay for more.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow_sm_prefer.clock import Clock, FakeClock, SystemClock
+    from airflow_sm_prefer.errors import (
+        CapacityTimeout,
+        CredentialsUnavailable,
+        InfrastructureFailure,
+        InvalidInput,
+        InvalidPreference,
+        InvalidRequest,
+        InvalidScenario,
+        InvalidSetting,
+        JobExists,
+        JobFailed,
+        JobLost,
+        JobStopped,
+        LimitReached,
+        QuotaExceeded,
+        RequestRejected,
+        SmPreferError,
+        StateUnreadable,
+        UnfitInstanceType,
+        UnknownFailure,
+        UserCodeError,
+    )
+    from airflow_sm_prefer.model.helpers import on_demand, spot, training_plan
+    from airflow_sm_prefer.operators.sagemaker import (
+        SageMakerPreferProcessingOperator,
+        SageMakerPreferTrainingOperator,
+    )
+
+    __version__: str
+
+_MODULES = {
+    "airflow_sm_prefer.clock": ("Clock", "FakeClock", "SystemClock"),
+    "airflow_sm_prefer.errors": (
+        "CapacityTimeout",
+        "CredentialsUnavailable",
+        "InfrastructureFailure",
+        "InvalidInput",
+        "InvalidPreference",
+        "InvalidRequest",
+        "InvalidScenario",
+        "InvalidSetting",
+        "JobExists",
+        "JobFailed",
+        "JobLost",
+        "JobStopped",
+        "LimitReached",
+        "QuotaExceeded",
+        "RequestRejected",
+        "SmPreferError",
+        "StateUnreadable",
+        "UnfitInstanceType",
+        "UnknownFailure",
+        "UserCodeError",
+    ),
+    "airflow_sm_prefer.model.helpers": ("on_demand", "spot", "training_plan"),
+    "airflow_sm_prefer.operators.sagemaker": (
+        "SageMakerPreferProcessingOperator",
+        "SageMakerPreferTrainingOperator",
+    ),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "CapacityTimeout",
+    "Clock",
+    "CredentialsUnavailable",
+    "FakeClock",
+    "InfrastructureFailure",
+    "InvalidInput",
+    "InvalidPreference",
+    "InvalidRequest",
+    "InvalidScenario",
+    "InvalidSetting",
+    "JobExists",
+    "JobFailed",
+    "JobLost",
+    "JobStopped",
+    "LimitReached",
+    "QuotaExceeded",
+    "RequestRejected",
+    "SageMakerPreferProcessingOperator",
+    "SageMakerPreferTrainingOperator",
+    "SmPreferError",
+    "StateUnreadable",
+    "SystemClock",
+    "UnfitInstanceType",
+    "UnknownFailure",
+    "UserCodeError",
+    "__version__",
+    "on_demand",
+    "spot",
+    "training_plan",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("airflow-sm-prefer")
+    if name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
