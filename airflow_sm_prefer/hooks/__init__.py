@@ -1,1 +1,1 @@
-"""TODO."""
+"""What the operators and the trigger reach AWS and Airflow through."""

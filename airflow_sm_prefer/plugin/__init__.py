@@ -1,1 +1,16 @@
-"""TODO."""
+"""The Airflow plugin: what the UI gets from this package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.providers.common.compat.sdk import AirflowPlugin
+
+from airflow_sm_prefer.links import SageMakerJobLink, SageMakerJobLogsLink
+
+
+class SmPreferPlugin(AirflowPlugin):
+    """Makes the links to a job and its log known to Airflow."""
+
+    name = "sm_prefer"
+    operator_extra_links: list[Any] = [SageMakerJobLink(), SageMakerJobLogsLink()]  # noqa: RUF012  Airflow's form

@@ -1,0 +1,165 @@
+"""SageMaker, reached with an Airflow connection."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
+from airflow.providers.common.compat.sdk import AirflowNotFoundException
+
+from airflow_sm_prefer.aws.client_config import with_defaults
+from airflow_sm_prefer.aws.failures import CALL_ERRORS
+from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.aws.pacing import Pacing, shared_pacing
+from airflow_sm_prefer.aws.plans import PlansApi
+from airflow_sm_prefer.aws.s3_operations import run_s3_operations
+from airflow_sm_prefer.clock import Clock, SystemClock
+from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.hooks import settings
+from airflow_sm_prefer.model.job import JobKind
+
+if TYPE_CHECKING:
+    from airflow.providers.amazon.aws.utils.connection_wrapper import AwsConnectionWrapper
+    from botocore.config import Config
+
+
+class SageMakerPreferHook(AwsBaseHook):
+    """Hands out what calls AWS, all of it with the same connection, Region, TLS verification and configuration.
+
+    Not the Amazon provider's ``SageMakerHook``, whose S3 and log clients forget the Region and the verification.
+
+    Its clients retry in boto's standard mode, three attempts in all, with timeouts of 10 s to connect and 30 s to
+    read; what ``botocore_config`` or the connection's ``config_kwargs`` say comes before that. A connection id
+    other than ``aws_default`` that doesn't resolve is an error: the default credentials may be another account's.
+    """
+
+    def __init__(self, *args: Any, clock: Clock | None = None, **kwargs: Any) -> None:
+        """Take the arguments of ``AwsBaseHook``, and the clock that calls wait for their turn with."""
+        kwargs["client_type"] = "sagemaker"
+        super().__init__(*args, **kwargs)
+        self._clock = clock or SystemClock()
+        self._jobs: dict[JobKind, JobsApi] = {}
+
+    @cached_property
+    def conn_config(self) -> AwsConnectionWrapper:
+        """The connection, resolved.
+
+        Raises:
+            InvalidSetting: there is no connection of that id.
+        """
+        if self.aws_conn_id and self.aws_conn_id != self.default_conn_name:
+            self._require_connection(self.aws_conn_id)
+        return super().conn_config
+
+    @property
+    def config(self) -> Config:
+        """The configuration of every client: the user's, and ours where it says nothing."""
+        return with_defaults(super().config)
+
+    def jobs(self, kind: JobKind) -> JobsApi:
+        """Return the calls about jobs of one kind."""
+        if kind not in self._jobs:
+            self._jobs[kind] = JobsApi(self.conn, kind, self.pacing, self._clock)
+        return self._jobs[kind]
+
+    @cached_property
+    def plans(self) -> PlansApi:
+        """The reads of training plans."""
+        return PlansApi(self.conn, self.pacing, self._clock)
+
+    @cached_property
+    def logs_client(self) -> Any:
+        """A CloudWatch Logs client."""
+        return self.client_for("logs")
+
+    @cached_property
+    def s3_client(self) -> Any:
+        """An S3 client."""
+        return self.client_for("s3")
+
+    @cached_property
+    def pacing(self) -> Pacing:
+        """The buckets that this process's calls to this account and Region go through."""
+        return shared_pacing(self.aws_conn_id or "", self.conn_region_name, self._clock, settings.rates())
+
+    def client_for(self, service: str) -> Any:
+        """Build a client of another service with this hook's connection, Region, verification and configuration."""
+        return self._session.client(
+            service_name=service,
+            endpoint_url=self.conn_config.get_service_endpoint_url(service),
+            config=self._get_config(),
+            verify=self.verify,
+        )
+
+    def expand_role(self, role: str, region_name: str | None = None) -> str:
+        """Return a role's ARN; a name is looked up in IAM, an ARN stays as it is."""
+        expanded: str = super().expand_role(role, region_name=region_name or self.region_name)
+        return expanded
+
+    def configure_s3_resources(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry out a config's ``S3Operations`` and return the config without them; the caller's stays whole.
+
+        Raises:
+            InvalidRequest: a file to upload isn't there, or another file has its key already.
+        """
+        operations = config.get("S3Operations")
+        if operations:
+            run_s3_operations(self.s3_client, self.s3_client.meta.region_name, operations)
+        return {key: value for key, value in config.items() if key != "S3Operations"}
+
+    @property
+    def clock_speed(self) -> float:
+        """How many times faster than real time the endpoint runs; 1 for AWS.
+
+        Raises:
+            InvalidSetting: ``[sm_prefer] clock_speed`` isn't 1, and the endpoint isn't on this machine.
+        """
+        return settings.clock_speed(loopback=self.is_loopback_endpoint())
+
+    def is_loopback_endpoint(self) -> bool:
+        """Whether the endpoint that SageMaker is reached at is on this machine: the sandbox, not AWS."""
+        return is_loopback(self.conn_client_meta.endpoint_url)
+
+    @property
+    def console_partition(self) -> str | None:
+        """The partition whose console shows the jobs; None for an endpoint on this machine, which has none."""
+        return None if self.is_loopback_endpoint() else self.conn_partition
+
+    @cached_property
+    def known_account_id(self) -> str | None:
+        """The account's number, or None where AWS won't say; asked for once."""
+        try:
+            account: str = self.client_for("sts").get_caller_identity()["Account"]
+        except CALL_ERRORS as error:
+            self.log.warning("The AWS account's number is not known: %s", error)
+            return None
+        return account
+
+    @cached_property
+    def _session(self) -> Any:
+        return self.get_session(region_name=self.region_name)
+
+    def _require_connection(self, conn_id: str) -> None:
+        try:
+            self.get_connection(conn_id)
+        except AirflowNotFoundException as error:
+            msg = (
+                f"aws_conn_id={conn_id!r}: there is no Airflow connection of that id.\n"
+                "Create it, or leave aws_conn_id out to use 'aws_default'."
+            )
+            raise InvalidSetting(msg) from error
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL leads to this machine and nowhere else, as far as can be told without asking a name server."""
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,72 @@
+"""The ``[sm_prefer]`` section of Airflow's configuration."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from airflow.providers.common.compat.sdk import conf
+
+from airflow_sm_prefer.aws.pacing import DEFAULT_RATES
+from airflow_sm_prefer.errors import InvalidSetting
+
+SECTION = "sm_prefer"
+
+#: What an Airflow without any name of its own is called.
+_NAMELESS = "airflow"
+
+
+def deployment() -> str:
+    """Return the name of this Airflow: ``[sm_prefer] deployment``, else what ``[api] base_url`` says of it."""
+    return deployment_setting() or _derived(conf.get("api", "base_url", fallback=None) or "")
+
+
+def deployment_setting() -> str | None:
+    """Return ``[sm_prefer] deployment``, or None where nobody has named this Airflow."""
+    name = conf.get(SECTION, "deployment", fallback=None)
+    return name.strip() or None if name else None
+
+
+def clock_speed(*, loopback: bool) -> float:
+    """Return ``[sm_prefer] clock_speed``: how many times faster than real time the sandbox runs.
+
+    Args:
+        loopback: Whether AWS's place is taken by an endpoint on this machine.
+
+    Raises:
+        InvalidSetting: it isn't a positive number, or it isn't 1 and the endpoint isn't on this machine.
+    """
+    speed = _positive("clock_speed", 1.0)
+    if speed != 1.0 and not loopback:
+        msg = (
+            f"[{SECTION}] clock_speed is {speed:g}, and the endpoint isn't on this machine.\n"
+            "Real AWS runs at speed 1: unset clock_speed, or point the connection at the sandbox."
+        )
+        raise InvalidSetting(msg)
+    return speed
+
+
+def rates() -> Mapping[str, float]:
+    """Return the calls a second that this process may make, by verb.
+
+    Raises:
+        InvalidSetting: one of them isn't a positive number.
+    """
+    return {verb: _positive(f"{verb}_rate", rate) for verb, rate in DEFAULT_RATES.items()}
+
+
+def _positive(option: str, default: float) -> float:
+    written = conf.get(SECTION, option, fallback=None)
+    try:
+        value = float(written) if written not in {None, ""} else default
+    except ValueError:
+        value = math.nan
+    if not (value > 0 and math.isfinite(value)):
+        msg = f"[{SECTION}] {option} is {written!r}, and must be a number above 0"
+        raise InvalidSetting(msg)
+    return value
+
+
+def _derived(base_url: str) -> str:
+    _, _, address = base_url.rpartition("://")
+    return address.strip("/ ").lower() or _NAMELESS
