@@ -11,7 +11,7 @@ from airflow_sm_prefer.model.integers import coerce_integers
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.parsing import joined_path, parse_preferences
 from airflow_sm_prefer.model.rendered import has_template, normalise_config, normalise_prefer, without_templates
-from airflow_sm_prefer.model.request_rules import validate_config, validate_request
+from airflow_sm_prefer.model.rules import validate_config, validate_request
 from airflow_sm_prefer.model.types import KnownTypes, TypeNames
 
 #: The parts of a request that decide, together with the list, whether the list can work.
