@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from airflow_sm_prefer import catalog
 from airflow_sm_prefer.errors import InvalidPreference, InvalidRequest
 from airflow_sm_prefer.model.beside import check_beside_list, runs_on_spot
 from airflow_sm_prefer.model.entries import Entry, read_count, read_entry
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.preference import (
+    AS_WRITTEN,
     NATIVE_LIST_LIMIT,
     CapacityKind,
     InstancePreference,
@@ -143,10 +143,10 @@ def _without_list(config: Mapping[str, Any], types: TypeNames) -> PreferenceList
     """Make a list of one of what the config says itself."""
     resources = part_of(config, types.kind.resource_path)
     place = f"config: {'.'.join(types.kind.resource_path)}"
-    if resources.get("InstanceGroups") or resources.get("InstancePlacementConfig"):
-        return _as_written(config, resources)
-    if config.get("ServerlessJobConfig"):
-        return _as_written(config, resources)
+    if any(
+        (resources.get("InstanceGroups"), resources.get("InstancePlacementConfig"), config.get("ServerlessJobConfig"))
+    ):
+        return AS_WRITTEN
     if resources.get("InstanceType") is None:
         msg = f'{place} doesn\'t say what to run on, and there is no list.\nGive prefer=["ml.…", …] or an InstanceType.'
         raise InvalidRequest(msg)
@@ -172,23 +172,3 @@ def _capacity_of(config: Mapping[str, Any], resources: Mapping[str, Any]) -> dic
     if plan is not None:
         return {"Capacity": CapacityKind.TRAINING_PLAN, "TrainingPlanArns": [plan], "WaitForPlan": True}
     return {"Capacity": CapacityKind.SPOT if on_spot else CapacityKind.ON_DEMAND}
-
-
-def _as_written(config: Mapping[str, Any], resources: Mapping[str, Any]) -> PreferenceList:
-    """Let one candidate stand for a request that says in its own way what it runs on.
-
-    It is the group that capacity is scarcest for, an accelerated one if there is any.
-    """
-    groups = [group for group in resources.get("InstanceGroups") or () if isinstance(group, Mapping)]
-    groups.sort(key=lambda group: not catalog.is_accelerated(str(group.get("InstanceType"))))
-    stands = groups[0] if groups else resources
-    count, plan = stands.get("InstanceCount"), resources.get("TrainingPlanArn")
-    capacity = CapacityKind.SPOT if runs_on_spot(config) else CapacityKind.ON_DEMAND
-    only = InstancePreference(
-        instance_type=str(stands.get("InstanceType") or "serverless"),
-        instance_count=count if isinstance(count, int) else 1,
-        kind=CapacityKind.TRAINING_PLAN if plan is not None else capacity,
-        training_plan_arn=plan,
-        wait_for_plan=plan is not None,
-    )
-    return PreferenceList((only,), as_written=True)

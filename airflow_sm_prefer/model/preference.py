@@ -5,6 +5,7 @@ These are frozen values and nothing else. ``parsing`` makes them of what a DAG a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -48,16 +49,18 @@ class PreferenceList:
     """Candidates in order, best first; any number of them, and a type may come twice.
 
     Attributes:
-        preferences: The candidates, at least one.
+        preferences: The candidates; none only if the request goes out as it is written.
         uniform_count: The InstanceCount of the whole cluster, if it was written beside a list without counts.
         as_written: Whether the request says in a way of its own what to run on (InstanceGroups,
-            InstancePlacementConfig, ServerlessJobConfig): there is nothing to choose, and the request goes out
-            unchanged. The only candidate stands for what is written there.
+            InstancePlacementConfig, ServerlessJobConfig), so that there is nothing to choose and nothing to change.
     """
 
     preferences: tuple[InstancePreference, ...]
     uniform_count: int | None = None
     as_written: bool = False
+
+    def __iter__(self) -> Iterator[InstancePreference]:
+        return iter(self.preferences)
 
     def count_of(self, index: int) -> int:
         """Return how many instances the candidate at an index asks for.
@@ -73,3 +76,7 @@ class PreferenceList:
             msg = f"candidate {index} has no count, and the list has none either"
             raise ValueError(msg)
         return count
+
+
+#: A request that says in a way of its own what to run on.
+AS_WRITTEN = PreferenceList((), as_written=True)

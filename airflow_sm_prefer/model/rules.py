@@ -11,6 +11,7 @@ from typing import Any
 
 from airflow_sm_prefer import catalog
 from airflow_sm_prefer.errors import InvalidRequest
+from airflow_sm_prefer.model.beside import runs_on_spot
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.plans import check_plan_arn
 from airflow_sm_prefer.model.preference import CapacityKind, InstancePreference, PreferenceList
@@ -52,10 +53,8 @@ def validate_request(config: Mapping[str, Any], preferences: PreferenceList, kin
     kind = JobKind(kind)
     validate_config(config, kind)
     _check_spot_times(config, preferences)
-    if preferences.as_written:
-        return
     resources = part_of(config, kind.resource_path)
-    for number, entry in enumerate(preferences.preferences, start=1):
+    for number, entry in enumerate(preferences, start=1):
         place = f"entry {number} ({entry.instance_type})"
         _check_volume(config, entry, place, kind)
         _check_key(resources, entry, place)
@@ -116,12 +115,14 @@ def _check_spot_times(config: Mapping[str, Any], preferences: PreferenceList) ->
     wait = _integer_at(config, path)
     if wait is None:
         return
-    on_spot = [entry for entry in preferences.preferences if entry.kind is CapacityKind.SPOT]
+    on_spot = [entry.overrides.max_runtime for entry in preferences if entry.kind is CapacityKind.SPOT]
+    if preferences.as_written and runs_on_spot(config):
+        on_spot = [None]
     if not on_spot:
         remedy = 'Take it away (the operator\'s max_pending bounds the wait), or list a spot("ml.…").'
         raise request_refused(path, "is for spot capacity, and the job doesn't ask for any", remedy)
     runtime = _integer_at(config, "StoppingCondition.MaxRuntimeInSeconds") or _DEFAULT_RUNTIME
-    longest = max(entry.overrides.max_runtime or runtime for entry in on_spot)
+    longest = max(own or runtime for own in on_spot)
     if wait < longest:
         remedy = "It covers waiting and running; make it at least as long as MaxRuntimeInSeconds."
         raise request_refused(path, f"is {wait}, and the job may run for {longest} seconds", remedy)
