@@ -30,8 +30,8 @@ def get_provider_info() -> dict[str, Any]:
         "hooks": [_modules("airflow_sm_prefer.hooks.sagemaker")],
         "triggers": [_modules("airflow_sm_prefer.triggers.sagemaker")],
         "extra-links": [
-            "airflow_sm_prefer.links.SageMakerJobLink",
-            "airflow_sm_prefer.links.SageMakerJobLogsLink",
+            "airflow_sm_prefer.links.JobLink",
+            "airflow_sm_prefer.links.JobLogLink",
         ],
         "config": {"sm_prefer": {"description": _SECTION, "options": _options()}},
     }

@@ -6,8 +6,9 @@ looked up by another process has no attributes to build it from.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
 
 from airflow.providers.common.compat.sdk import BaseOperatorLink, XCom
@@ -16,8 +17,10 @@ from airflow_sm_prefer.aws.log_groups import log_group, stream_prefix
 from airflow_sm_prefer.model.job import JobKind
 
 if TYPE_CHECKING:
-    from airflow.sdk import BaseOperator, Context
+    from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
+
+log = logging.getLogger(__name__)
 
 #: Where a task's present job stands in XCom.
 JOB_XCOM_KEY: Final = "sm_prefer_job"
@@ -29,6 +32,26 @@ _CONSOLES: Final[Mapping[str, str]] = {
     "aws-us-gov": "https://console.amazonaws-us-gov.com",
 }
 _PAGES: Final[Mapping[str, str]] = {JobKind.TRAINING: "jobs", JobKind.PROCESSING: "processing-jobs"}
+
+
+class LinkedHook(Protocol):
+    """What a link needs to know of a hook."""
+
+    @property
+    def conn_region_name(self) -> str:
+        """The Region that the jobs are in."""
+
+    @property
+    def console_partition(self) -> str | None:
+        """``aws``, ``aws-cn`` and the like; None where there is no console, as with the sandbox."""
+
+
+class LinkedOperator(Protocol):
+    """An operator whose jobs can be linked to."""
+
+    @property
+    def hook(self) -> LinkedHook:
+        """What it reaches AWS through."""
 
 
 def job_url(job: Mapping[str, Any]) -> str:
@@ -52,24 +75,8 @@ def logs_url(job: Mapping[str, Any]) -> str:
     )
 
 
-def persist(context: Context, *, kind: JobKind, name: str, region: str | None, partition: str | None) -> None:
-    """Say which job the task's links lead to from now on.
-
-    Pushed whatever the task's ``do_xcom_push`` says, which is about its result.
-
-    Args:
-        context: The task's context.
-        kind: The kind of job.
-        name: The job's name.
-        region: The Region that it is in.
-        partition: ``aws``, ``aws-cn`` and the like; None where there is no console, as with the sandbox.
-    """
-    job = {"kind": kind.value, "name": name, "region": region, "partition": partition}
-    context["ti"].xcom_push(key=JOB_XCOM_KEY, value=job)
-
-
-class _JobLink(BaseOperatorLink):
-    """A link that is built from what :func:`persist` pushed."""
+class _JobLinkBase(BaseOperatorLink):
+    """A link that is built from what :meth:`JobLink.persist_job` pushed."""
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002  Airflow's signature
         """Return the address, or nothing before the task has a job; Airflow then shows no link."""
@@ -80,7 +87,7 @@ class _JobLink(BaseOperatorLink):
         raise NotImplementedError
 
 
-class SageMakerJobLink(_JobLink):
+class JobLink(_JobLinkBase):
     """Leads to the job's page in the SageMaker console."""
 
     name = "SageMaker job"
@@ -88,8 +95,33 @@ class SageMakerJobLink(_JobLink):
     def _url(self, job: Mapping[str, Any]) -> str:
         return job_url(job)
 
+    @staticmethod
+    def persist_job(context: Mapping[str, Any], operator: LinkedOperator, kind: JobKind, name: str) -> None:
+        """Say which job both links of a task lead to from now on.
 
-class SageMakerJobLogsLink(_JobLink):
+        Pushed whatever the task's ``do_xcom_push`` says, which is about its result. What goes wrong here is logged
+        and no more: the job has been created, and a link isn't worth losing sight of it.
+
+        Args:
+            context: The task's context.
+            operator: The task's operator; its hook knows the Region and whether there is a console.
+            kind: The kind of job.
+            name: The job's name.
+        """
+        try:
+            hook = operator.hook
+            job = {
+                "kind": kind.value,
+                "name": name,
+                "region": hook.conn_region_name,
+                "partition": hook.console_partition,
+            }
+            context["ti"].xcom_push(key=JOB_XCOM_KEY, value=job)
+        except Exception:
+            log.warning("The links to %s can't be made", name, exc_info=True)
+
+
+class JobLogLink(_JobLinkBase):
     """Leads to the job's log streams in the CloudWatch console."""
 
     name = "CloudWatch logs"

@@ -13,7 +13,7 @@ from airflow_sm_prefer.errors import InvalidSetting
 NEEDED: Final = (1, 43, 90)
 
 
-def require_preference_lists(installed: str = botocore.__version__) -> None:
+def check_botocore(installed: str = botocore.__version__) -> None:
     """Make sure that botocore knows preference lists.
 
     An older one refuses to send them and, worse, drops SelectedInstanceType from answers without a word.

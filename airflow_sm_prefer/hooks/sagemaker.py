@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -14,6 +14,8 @@ from airflow.providers.common.compat.sdk import AirflowNotFoundException
 from airflow_sm_prefer.aws.client_config import with_defaults
 from airflow_sm_prefer.aws.failures import CALL_ERRORS
 from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.aws.log_groups import log_group
+from airflow_sm_prefer.aws.log_stream import LogReader
 from airflow_sm_prefer.aws.pacing import Pacing, shared_pacing
 from airflow_sm_prefer.aws.plans import PlansApi
 from airflow_sm_prefer.aws.s3_operations import run_s3_operations
@@ -80,6 +82,17 @@ class SageMakerPreferHook(AwsBaseHook):
     def s3_client(self) -> Any:
         """An S3 client."""
         return self.client_for("s3")
+
+    def log_lines(self, kind: JobKind, job_name: str) -> Iterator[str]:
+        """Read a job's whole log from CloudWatch, a piece at a time.
+
+        Never fails: where there is none, or it can't be read, there are no lines and Airflow's log says why.
+        """
+        reader = LogReader(self.logs_client, log_group(kind), job_name)
+        while lines := reader.read():
+            yield from lines
+        if reader.problem:
+            self.log.info("There may be more in the log of %s than is shown: %s", job_name, reader.problem)
 
     @cached_property
     def pacing(self) -> Pacing:

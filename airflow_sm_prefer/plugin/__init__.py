@@ -6,11 +6,11 @@ from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowPlugin
 
-from airflow_sm_prefer.links import SageMakerJobLink, SageMakerJobLogsLink
+from airflow_sm_prefer.links import JobLink, JobLogLink
 
 
 class SmPreferPlugin(AirflowPlugin):
     """Makes the links to a job and its log known to Airflow."""
 
     name = "sm_prefer"
-    operator_extra_links: list[Any] = [SageMakerJobLink(), SageMakerJobLogsLink()]  # noqa: RUF012  Airflow's form
+    operator_extra_links: list[Any] = [JobLink(), JobLogLink()]  # noqa: RUF012  Airflow's form

@@ -47,7 +47,7 @@ _ESSENTIAL: Final = frozenset(
 )
 
 
-def clean_response(response: Mapping[str, Any], *, size_limit: int = SIZE_LIMIT) -> dict[str, Any]:
+def json_clean(response: Mapping[str, Any], *, size_limit: int = SIZE_LIMIT) -> dict[str, Any]:
     """Return a Describe response that ``json.dumps`` takes.
 
     Environment, SecondaryStatusTransitions and ResponseMetadata are left out; HyperParameters stay. Instants become
