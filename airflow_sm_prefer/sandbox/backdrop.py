@@ -13,8 +13,6 @@ from moto.iam.models import get_account_id_from
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 
-from airflow_sm_prefer.clock import utc
-
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 assert DEFAULT_ACCOUNT_ID == "123456789012", "the sandbox names it as the account of unknown keys"
@@ -36,9 +34,8 @@ def put_event(account: str, region: str, event: dict[str, Any]) -> None:
 
     A target that can't be reached is said on standard error, and changes nothing about the job.
     """
-    entry = {**event, "Time": utc(event["Time"]).strftime("%Y-%m-%dT%H:%M:%SZ")}
     try:
-        events_backends[account][region].put_events([entry])
+        events_backends[account][region].put_events([event])
     except Exception as error:  # noqa: BLE001, RUF100 - moto raises whatever its target raises
         sys.stderr.write(f"sandbox: an event could not be delivered: {error}\n")
 

@@ -43,6 +43,15 @@ def volume_quota(kind: JobKind) -> str:
     return f"Size of EBS volume for a {kind.value} job instance"
 
 
+def known_quota(name: str) -> bool:
+    """Whether a quota of that name means anything here."""
+    instance_type, _, rest = name.partition(" for ")
+    per_type = {f"{spot}{kind} job usage" for kind in JobKind for spot in ("", "spot ")}
+    return (instance_type.startswith("ml.") and rest in per_type) or name in {
+        quota(kind) for kind in JobKind for quota in (total_quota, volume_quota)
+    }
+
+
 def uses(kind: JobKind, demand: Demand) -> tuple[Use, ...]:
     """Return what a job counts against quotas as long as it lives.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from airflow_sm_prefer.clock import Clock
+from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.sandbox import backdrop
 from airflow_sm_prefer.sandbox.runs import Runner
 from airflow_sm_prefer.sandbox.sandbox import Sandbox
@@ -41,7 +43,7 @@ class SandboxServer:
 
     Raises:
         InvalidScenario: the scenario has a mistake.
-        OSError: the port is taken.
+        InvalidSetting: the port is taken.
     """
 
     TICK_SECONDS = 0.05
@@ -65,10 +67,17 @@ class SandboxServer:
 
     def start(self) -> SandboxServer:
         """Begin to serve; when this returns, it does."""
-        if not _living:
-            backdrop.reset()
-        app = Endpoint(self.sandbox)
-        self._server = make_server(HOST, self._port, app, threaded=True, request_handler=backdrop.QuietHandler)
+        with _listening(self._port) as listener:
+            if not _living:
+                backdrop.reset()
+            self._server = make_server(
+                HOST,
+                listener.getsockname()[1],
+                Endpoint(self.sandbox),
+                threaded=True,
+                request_handler=backdrop.QuietHandler,
+                fd=listener.fileno(),
+            )
         _living.add(id(self))
         self.endpoint_url = f"http://{HOST}:{self._server.server_port}"
         self.sandbox.endpoint_url = self.endpoint_url
@@ -102,3 +111,12 @@ class SandboxServer:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def _listening(port: int) -> socket.socket:
+    """Take the port ourselves: werkzeug would end the process if somebody has it."""
+    try:
+        return socket.create_server((HOST, port), backlog=128)
+    except OSError as error:
+        msg = f"port {port} can't be listened on: {error.strerror or error}; choose another, or 0 for a free one"
+        raise InvalidSetting(msg) from None

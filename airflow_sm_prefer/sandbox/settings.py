@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -49,13 +49,13 @@ class Settings:
 
     pending_expiry: PendingExpiry = PendingExpiry.STOPPED
     pending_expiry_secondary: str = "MaxPendingTimeExceeded"
-    default_pending_seconds: float = 172_800
+    default_pending_seconds: float = 172_800.0
     processing_shortage: ProcessingShortage = ProcessingShortage.WAITS
     modified_filter: ModifiedFilter = ModifiedFilter.AFTER_PAGING
-    list_delay_seconds: float = field(default=0, metadata={"duration": True})
+    list_delay_seconds: float = 0.0
     double_events_every: int = 3
     lose_events_every: int = 0
-    event_delay_seconds: float = field(default=0, metadata={"duration": True})
-    launch_seconds: float = field(default=0, metadata={"duration": True})
+    event_delay_seconds: float = 0.0
+    launch_seconds: float = 0.0
     max_preferences: int = 5
     allow_unknown_types: bool = False
