@@ -79,7 +79,7 @@ class SandboxServer:
                 fd=listener.fileno(),
             )
         _living.add(id(self))
-        self.endpoint_url = f"http://{HOST}:{self._server.server_port}"
+        self.endpoint_url = f"http://{HOST}:{self._server.port}"
         self.sandbox.endpoint_url = self.endpoint_url
         for work in (self._server.serve_forever, self._keep_ticking):
             thread = threading.Thread(target=work, daemon=True, name=f"sandbox-{work.__name__}")
