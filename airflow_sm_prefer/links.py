@@ -7,6 +7,7 @@ looked up by another process has no attributes to build it from.
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import quote
@@ -83,8 +84,9 @@ class _JobLinkBase(BaseOperatorLink):
         job = XCom.get_value(key=JOB_XCOM_KEY, ti_key=ti_key)
         return self._url(job) if job else ""
 
+    @abstractmethod
     def _url(self, job: Mapping[str, Any]) -> str:
-        raise NotImplementedError
+        """Return the address for what was pushed."""
 
 
 class JobLink(_JobLinkBase):

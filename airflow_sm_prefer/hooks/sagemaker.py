@@ -110,6 +110,8 @@ class SageMakerPreferHook(AwsBaseHook):
 
     def expand_role(self, role: str, region_name: str | None = None) -> str:
         """Return a role's ARN; a name is looked up in IAM, an ARN stays as it is."""
+        if "/" in role:
+            return role
         expanded: str = super().expand_role(role, region_name=region_name or self.region_name)
         return expanded
 

@@ -1,0 +1,66 @@
+import pytest
+
+from airflow_sm_prefer.aws.pacing import DEFAULT_RATES
+from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.hooks import settings
+
+
+@pytest.fixture(autouse=True)
+def own_settings(monkeypatch):
+    for name in ("SM_PREFER__DEPLOYMENT", "SM_PREFER__CLOCK_SPEED", "API__BASE_URL"):
+        monkeypatch.delenv(f"AIRFLOW__{name}", raising=False)
+    return lambda name, value: monkeypatch.setenv(f"AIRFLOW__{name}", value)
+
+
+def test_a_deployment_that_is_named_has_that_name(own_settings):
+    own_settings("SM_PREFER__DEPLOYMENT", " research-prod ")
+    own_settings("API__BASE_URL", "https://airflow.example.com")
+    assert settings.deployment() == settings.deployment_setting() == "research-prod"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "name"),
+    [
+        ("https://Airflow.example.com/", "airflow.example.com"),
+        ("http://airflow.example.com", "airflow.example.com"),
+        ("http://localhost:8080/team-a", "localhost:8080/team-a"),
+        ("", "airflow"),
+    ],
+)
+def test_without_a_name_it_goes_by_its_address(own_settings, base_url, name):
+    own_settings("SM_PREFER__DEPLOYMENT", "")
+    own_settings("API__BASE_URL", base_url)
+    assert settings.deployment() == name
+    assert settings.deployment_setting() is None
+
+
+def test_real_aws_runs_at_real_speed():
+    assert settings.clock_speed(loopback=False) == 1.0
+    assert settings.clock_speed(loopback=True) == 1.0
+
+
+def test_a_faster_clock_is_refused_against_anything_but_this_machine(own_settings):
+    own_settings("SM_PREFER__CLOCK_SPEED", "120")
+    assert settings.clock_speed(loopback=True) == 120.0
+    with pytest.raises(InvalidSetting) as caught:
+        settings.clock_speed(loopback=False)
+    assert "clock_speed is 120" in str(caught.value)
+
+
+@pytest.mark.parametrize("written", ["fast", "0", "-1", "nan", "inf"])
+def test_a_speed_that_is_no_number_above_zero_is_named(own_settings, written):
+    own_settings("SM_PREFER__CLOCK_SPEED", written)
+    with pytest.raises(InvalidSetting, match="clock_speed"):
+        settings.clock_speed(loopback=True)
+
+
+def test_rates_are_ours_unless_they_are_set(own_settings):
+    own_settings("SM_PREFER__DESCRIBE_RATE", "4")
+    own_settings("SM_PREFER__LIST_RATE", "")
+    assert settings.rates() == {**DEFAULT_RATES, "describe": 4.0}
+
+
+def test_a_rate_of_nothing_is_refused(own_settings):
+    own_settings("SM_PREFER__CREATE_RATE", "0")
+    with pytest.raises(InvalidSetting, match="create_rate"):
+        settings.rates()
