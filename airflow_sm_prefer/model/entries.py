@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,10 @@ OUR_KEYS = ("Capacity", "Overrides", "WaitForPlan")
 _MOST_FOR_PROCESSING = 100
 
 _HOW_TO_WRITE = 'Write a type such as "ml.g5.xlarge", on_demand(…), training_plan(…), spot(…) or AWS\'s own dict'
+
+
+#: What the name of a type is made of; anything else isn't a slip of the finger but something else altogether.
+_NAME = re.compile(r"[A-Za-z0-9.-]{1,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ def _check_keys(values: Mapping[Any, Any], place: str) -> None:
 
 def _type_name(values: Mapping[str, Any], place: str) -> str:
     name = values.get("InstanceType")
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(name, str) or not _NAME.fullmatch(name.strip()):
         raise refused(place, f"its InstanceType is {shown(name)}", f"{_HOW_TO_WRITE} with an InstanceType.")
     return name.strip()
 

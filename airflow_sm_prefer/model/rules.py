@@ -169,5 +169,5 @@ def _check_runtime(entry: InstancePreference, place: str, kind: JobKind) -> None
 def _check_channels(config: Mapping[str, Any], entry: InstancePreference, place: str, kind: JobKind) -> None:
     missing = entry.overrides.missing_channels(config, kind)
     if missing:
-        problem = f"it changes channels that the request doesn't have: {joined(missing)}"
+        problem = f"it changes channels that the request doesn't have: {joined(map(repr, missing))}"
         raise refused(place, problem, "Name channels of the request; an override can't add one.")

@@ -48,6 +48,6 @@ def test_every_value_may_be_a_template():
 
 
 def test_an_unknown_argument_is_refused_with_a_suggestion():
-    with pytest.raises(InvalidPreference, match="Did you mean hyperparameters?") as caught:
+    with pytest.raises(InvalidPreference, match=r"Did you mean hyperparameters\?") as caught:
         on_demand("ml.g5.xlarge", hyper_parameters={"a": "1"})
     assert str(caught.value).startswith("on_demand('ml.g5.xlarge'): there is no override 'hyper_parameters'")

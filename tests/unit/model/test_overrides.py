@@ -184,7 +184,7 @@ def test_processing_jobs_lack_what_is_for_training(name):
 
 
 def test_an_unknown_name_gets_a_suggestion():
-    with pytest.raises(InvalidPreference, match="Did you mean hyperparameters?"):
+    with pytest.raises(InvalidPreference, match=r"Did you mean hyperparameters\?"):
         read(HyperParameters={})
     with pytest.raises(InvalidPreference, match="there is no override 5"):
         read_overrides({5: 1}, JobKind.TRAINING, "here")

@@ -183,6 +183,8 @@ def test_nothing_that_is_handed_in_changes():
         (None, "prefer, entry 2: it is None."),
         (["ml.g5.xlarge"], "prefer, entry 2: it is ['ml.g5.xlarge']."),
         ("", "prefer, entry 2: its InstanceType is ''."),
+        ("ml.g5.xlarge, ml.g6.xlarge", "prefer, entry 2: its InstanceType is 'ml.g5.xlarge, ml.g6.xlarge'."),
+        ("{{ params.first }}", "prefer, entry 2: its InstanceType is '{{ params.first }}'."),
         ({"InstanceCount": 1}, "prefer, entry 2: its InstanceType is None."),
         ({"InstanceTyp": "ml.g5.xlarge"}, "Did you mean InstanceType"),
         ({5: 1}, "prefer, entry 2: there is no key 5."),

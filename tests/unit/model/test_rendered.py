@@ -75,7 +75,7 @@ def test_what_is_no_list_is_refused_and_shown(rendered):
 
 
 def test_a_long_rendering_is_cut():
-    with pytest.raises(InvalidPreference, match="'xxxxxx.*…") as caught:
+    with pytest.raises(InvalidPreference, match=r"'xxxxxx.*…") as caught:
         normalise_prefer("x" * 10_000)
     assert len(str(caught.value)) < 300
 

@@ -50,5 +50,5 @@ def test_a_part_that_is_not_there_is_empty():
 
 
 def test_a_part_that_is_no_dict_is_refused_by_name():
-    with pytest.raises(InvalidRequest, match="ResourceConfig has to be a dict, and it is 'ml.g5.xlarge'"):
+    with pytest.raises(InvalidRequest, match=r"ResourceConfig has to be a dict, and it is 'ml\.g5\.xlarge'"):
         part_of({"ResourceConfig": "ml.g5.xlarge"}, ("ResourceConfig",))
