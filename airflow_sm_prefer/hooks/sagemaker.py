@@ -1,4 +1,9 @@
-"""SageMaker, reached with an Airflow connection."""
+"""SageMaker, reached with an Airflow connection.
+
+DAG files import this: what only some tasks need is imported where they need it.
+"""
+
+# ruff: noqa: PLC0415
 
 from __future__ import annotations
 
@@ -15,10 +20,7 @@ from airflow_sm_prefer.aws.client_config import with_defaults
 from airflow_sm_prefer.aws.failures import CALL_ERRORS
 from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.aws.log_groups import log_group
-from airflow_sm_prefer.aws.log_stream import LogReader
 from airflow_sm_prefer.aws.pacing import Pacing, shared_pacing
-from airflow_sm_prefer.aws.plans import PlansApi
-from airflow_sm_prefer.aws.s3_operations import run_s3_operations
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.hooks import settings
@@ -27,6 +29,8 @@ from airflow_sm_prefer.model.job import JobKind
 if TYPE_CHECKING:
     from airflow.providers.amazon.aws.utils.connection_wrapper import AwsConnectionWrapper
     from botocore.config import Config
+
+    from airflow_sm_prefer.aws.plans import PlansApi
 
 
 class SageMakerPreferHook(AwsBaseHook):
@@ -71,6 +75,8 @@ class SageMakerPreferHook(AwsBaseHook):
     @cached_property
     def plans(self) -> PlansApi:
         """The reads of training plans."""
+        from airflow_sm_prefer.aws.plans import PlansApi
+
         return PlansApi(self.conn, self.pacing, self._clock)
 
     @cached_property
@@ -88,6 +94,8 @@ class SageMakerPreferHook(AwsBaseHook):
 
         Never fails: where there is none, or it can't be read, there are no lines and Airflow's log says why.
         """
+        from airflow_sm_prefer.aws.log_stream import LogReader
+
         reader = LogReader(self.logs_client, log_group(kind), job_name)
         while lines := reader.read():
             yield from lines
@@ -123,6 +131,8 @@ class SageMakerPreferHook(AwsBaseHook):
         """
         operations = config.get("S3Operations")
         if operations:
+            from airflow_sm_prefer.aws.s3_operations import run_s3_operations
+
             run_s3_operations(self.s3_client, self.s3_client.meta.region_name, operations)
         return {key: value for key, value in config.items() if key != "S3Operations"}
 
