@@ -117,6 +117,7 @@ class State:
         first_submit: When the first job since the last clear was submitted.
         pending_spent: Seconds of the budget that are gone.
         wait_began: Since when the budget runs; None while a job has capacity.
+        wake_at: The instant that is slept for.
         dropped: Entries that can never be had.
         left_out: Entries that are left out for this round.
         selected: Which entry got capacity; None until one has.
@@ -149,6 +150,7 @@ class State:
     first_submit: float | None = None
     pending_spent: float = 0.0
     wait_began: float | None = None
+    wake_at: float | None = None
     dropped: frozenset[int] = frozenset()
     left_out: frozenset[int] = frozenset()
     selected: int | None = None

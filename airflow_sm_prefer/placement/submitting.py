@@ -80,7 +80,7 @@ def onward(state: State, now: float, jitter: float) -> Step:
     told = Tell(
         f"Nothing on the list could be had; the next round begins in {span((until - now) * state.limits.speed)}."
     )
-    return state.but(phase=Phase.SLEEPING, job_name="", job_arn=""), (told, Sleep(until))
+    return state.but(phase=Phase.SLEEPING, wake_at=until, job_name="", job_arn=""), (told, Sleep(until))
 
 
 def _created(state: State, event: Created, now: float) -> Step:
@@ -162,7 +162,7 @@ def _sleep(state: State, told: Tell | None, now: float, seconds: float) -> Step:
     """Pause, but never past the end of the budget."""
     until = min(now + seconds, max(now, budget.deadline(state, now)))
     commands: tuple[Command, ...] = (Sleep(until),)
-    return state.but(phase=Phase.SLEEPING), ((told, *commands) if told else commands)
+    return state.but(phase=Phase.SLEEPING, wake_at=until), ((told, *commands) if told else commands)
 
 
 def _out_of_budget(state: State, now: float) -> Step:

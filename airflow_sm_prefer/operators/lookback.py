@@ -1,0 +1,86 @@
+"""What this task instance has submitted before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
+from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.model.job import Observation
+from airflow_sm_prefer.operators.plan import Plan
+from airflow_sm_prefer.operators.tries import Try
+from airflow_sm_prefer.placement.events import Begun, Found
+from airflow_sm_prefer.placement.naming import differing_parts, job_name
+from airflow_sm_prefer.placement.ownership import Ownership
+from airflow_sm_prefer.placement.request import sent_pending_limit
+from airflow_sm_prefer.placement.state import State
+
+
+def look_back(jobs: JobsApi, plan: Plan, this: Try, stored: State | None) -> tuple[Begun | Found, int]:
+    """Find the last job that this task instance submitted, by the names that it may have: no List call is needed.
+
+    Args:
+        jobs: The calls.
+        plan: What would be submitted now.
+        this: This try.
+        stored: What an earlier try wrote down before it submitted, where Airflow keeps that.
+
+    Returns:
+        What the machine is told, and the highest number that was used.
+    """
+    last: tuple[int, dict[str, Any]] | None = None
+    for number, name in _names(plan, this, stored):
+        described = describe_if_there(jobs, name)
+        if described is not None:
+            last = (number, described)
+        elif number > (stored.submission if stored else 0):
+            break
+    used = max(last[0] if last else 0, stored.submission if stored else 0)
+    if last is None:
+        return Begun(), used
+    found = found_job(jobs, plan, this, *last)
+    return (found or Begun()), used
+
+
+def found_job(jobs: JobsApi, plan: Plan, this: Try, number: int, described: dict[str, Any]) -> Found | None:
+    """Read whose a job is; None if its tags don't say that it is this task instance's."""
+    arn = described[plan.kind.arn_key]
+    owner = Ownership.from_tags(jobs.tags(arn))
+    if owner is None or owner.task != Ownership.task_tag(this.identity):
+        return None
+    seen = Observation.from_describe(plan.kind, described)
+    return Found(
+        seen=seen,
+        arn=arn,
+        submission=number,
+        is_retry=this.is_retry_of(owner, seen.created),
+        differs=tuple(differing_parts(plan.fingerprint, owner.fingerprint)),
+        first_submit=owner.first_submit,
+        pending_spent=owner.pending_spent,
+        max_pending=sent_pending_limit(described),
+        waits=owner.waits,
+    )
+
+
+def describe_if_there(jobs: JobsApi, name: str) -> dict[str, Any] | None:
+    """Return a job's description; None if AWS doesn't know it."""
+    try:
+        return jobs.describe(name)
+    except CallFailed as failed:
+        if failed.failure.kind is FailureKind.NOT_FOUND:
+            return None
+        raise
+
+
+def _names(plan: Plan, this: Try, stored: State | None) -> Iterator[tuple[int, str]]:
+    """Give the names to ask for: the ones that were written down, and those that may have come after."""
+    number = stored.submission if stored else 0
+    if stored and stored.job_name:
+        yield stored.submission, stored.job_name
+    elif this.try_number == 1:
+        # A first try asks about nothing: if a name was used, the create itself will say so.
+        return
+    while True:
+        number += 1
+        yield number, job_name(this.identity, plan.name_prefix or this.name_prefix, number)

@@ -1,0 +1,121 @@
+"""What an author wrote, rendered, checked and cut into waves: all that a worker needs to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_sm_prefer.errors import InvalidPreference
+from airflow_sm_prefer.model.job import JobKind, resources_of
+from airflow_sm_prefer.model.parsing import parse_preferences
+from airflow_sm_prefer.model.preference import PreferenceList
+from airflow_sm_prefer.model.rules import validate_request
+from airflow_sm_prefer.operators.tries import Try
+from airflow_sm_prefer.placement import budget
+from airflow_sm_prefer.placement.naming import fingerprint, job_name
+from airflow_sm_prefer.placement.ownership import Ownership
+from airflow_sm_prefer.placement.request import Envelope, build_request, max_runtime
+from airflow_sm_prefer.placement.state import Entry, Limits, State
+from airflow_sm_prefer.placement.waves import Wave, compile_waves
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One task's job: the config without our additions, the list, and its waves."""
+
+    kind: JobKind
+    config: Mapping[str, Any]
+    preferences: PreferenceList
+    waves: tuple[Wave, ...]
+
+    @property
+    def name_prefix(self) -> str:
+        """The job name that the author gave; empty if none."""
+        return str(self.config.get(self.kind.name_key) or "")
+
+    @property
+    def fingerprint(self) -> str:
+        """What the job does."""
+        return fingerprint(self.kind, self.config)
+
+    def start(self, limits: Limits) -> State:
+        """Return the machine's first state."""
+        return State(
+            kind=self.kind,
+            entries=self._entries(),
+            waves=tuple(wave.indices for wave in self.waves),
+            limits=limits,
+            fingerprint=self.fingerprint,
+        )
+
+    def max_runtime(self) -> float:
+        """Return the job's own MaxRuntimeInSeconds."""
+        return max_runtime(self.config)
+
+    def request(self, envelope: Envelope, wave: int, without: frozenset[int]) -> dict[str, Any]:
+        """Return the request of one wave, without the entries that are left out."""
+        return build_request(self.kind, self.config, self.preferences, self.waves[wave].without(without), envelope)
+
+    def _entries(self) -> tuple[Entry, ...]:
+        if self.preferences.as_written:
+            return (Entry("the instances of the request", 0),)
+        counted = enumerate(self.preferences)
+        return tuple(Entry(p.instance_type, self.preferences.count_of(n), p.kind) for n, p in counted)
+
+
+def make_plan(
+    kind: JobKind,
+    config: Mapping[str, Any],
+    prefer: Any,
+    *,
+    known: Callable[[str], bool],
+    allow_unknown_types: bool,
+    native: bool,
+) -> Plan:
+    """Check what an author wrote and compile it.
+
+    Args:
+        kind: Training or processing.
+        config: The Create request without instances, rendered, its integers made integers.
+        prefer: The preference list as written; None leaves it to the config.
+        known: Whether the installed botocore knows an instance type.
+        allow_unknown_types: Whether types that it doesn't know pass.
+        native: Whether AWS takes preference lists here.
+
+    Raises:
+        InvalidInput: it can't work; nothing was sent.
+    """
+    preferences = parse_preferences(
+        prefer, kind=kind, config=config, known_types=known, allow_unknown_types=allow_unknown_types
+    )
+    validate_request(config, preferences, kind)
+    listed = prefer is not None or bool(resources_of(kind, config).get("InstancePreferences"))
+    # A training config with its own InstanceType and no list stays as it is; a processing job always goes as a list,
+    # so that AWS says what it selected.
+    waves = compile_waves(preferences, native=native and (listed or kind is JobKind.PROCESSING))
+    _refuse_several(waves, preferences)
+    return Plan(kind, config, preferences, waves)
+
+
+def envelope(plan: Plan, this: Try, state: State, owner: Ownership, now: float) -> Envelope:
+    """Return what the next job is sent with: its name, our tags and how long it may wait."""
+    return Envelope(
+        name=job_name(this.identity, plan.name_prefix or this.name_prefix, owner.submission),
+        tags=owner.to_tags(),
+        pending_limit=budget.pending_limit(state, now),
+    )
+
+
+def _refuse_several(waves: tuple[Wave, ...], preferences: PreferenceList) -> None:
+    if len(waves) == 1:
+        return
+    types = [preferences.preferences[n].instance_type for n in waves[1].indices]
+    first = waves[1].indices[0] + 1
+    msg = (
+        f"The list needs {len(waves)} requests, and this version sends one: "
+        f"entry {first} ({types[0]}) can't go together with those before it.\n"
+        "One request takes up to five On-Demand or training-plan entries, each type once, with the same overrides; "
+        "spot and wait_for_plan go alone."
+    )
+    raise InvalidPreference(msg)

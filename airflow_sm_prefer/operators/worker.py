@@ -1,0 +1,186 @@
+"""A worker's part: carries out what the machine asks for, until there is something to wait for or it is over."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from airflow_sm_prefer.aws.answers import create_failed, look_failed
+from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
+from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.clock import Clock
+from airflow_sm_prefer.model.job import Observation
+from airflow_sm_prefer.operators.lookback import describe_if_there
+from airflow_sm_prefer.operators.plan import Plan, envelope
+from airflow_sm_prefer.operators.tries import Try
+from airflow_sm_prefer.placement import budget
+from airflow_sm_prefer.placement.events import (
+    Created,
+    Event,
+    Fail,
+    Finish,
+    NameTaken,
+    Seen,
+    Sleep,
+    Stop,
+    Submit,
+    Tell,
+    Watch,
+    Woken,
+)
+from airflow_sm_prefer.placement.machine import step
+from airflow_sm_prefer.placement.ownership import Ownership
+from airflow_sm_prefer.placement.request import sent_pending_limit
+from airflow_sm_prefer.placement.state import State
+
+#: A pause up to this long, in real seconds, isn't worth a deferral.
+_SHORT = 5.0
+
+Pause = Watch | Sleep | Finish | Fail
+
+
+class Worker:
+    """Drives the machine in a worker."""
+
+    def __init__(
+        self,
+        *,
+        planner: Callable[[], Plan],
+        this: Try,
+        jobs: JobsApi,
+        clock: Clock,
+        log: Any,
+        remember: Callable[[State], None],
+        is_killed: Callable[[], bool] = lambda: False,
+        waits: bool = True,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        """Take what the worker stands on.
+
+        Args:
+            planner: Makes the plan when there is something to submit. A job that is there already is watched to its
+                end even if what is written now is wrong.
+            this: The try on whose behalf.
+            jobs: The calls to AWS.
+            clock: The time.
+            log: Where the machine's words go.
+            remember: Called with the state before each create, and after it.
+            is_killed: Whether the task was told to end, so that nothing new may be created.
+            waits: False for a task that submits and returns.
+            draw: Draws evenly from 0 to 1.
+        """
+        self.this, self.jobs, self.kind = this, jobs, jobs.kind
+        self._planner, self._clock, self._log = planner, clock, log
+        self._remember, self._is_killed, self._waits, self._draw = remember, is_killed, waits, draw
+        self._napped = 0.0
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What may be submitted."""
+        return self._planner()
+
+    def run(self, state: State, event: Event) -> tuple[State, Pause]:
+        """Go on until the machine waits for something that takes time, or is over.
+
+        Raises:
+            CallFailed: AWS could not say whose a job is that has our name; nothing was created.
+            Killed: the task was told to end before it created a job.
+        """
+        while True:
+            state, commands = step(state, event, self._clock.time(), self._draw())
+            outcome = self._carry_out(state, commands)
+            if not isinstance(outcome, Pause):
+                event = outcome
+                continue
+            if not (isinstance(outcome, Sleep) and self._is_short(outcome)):
+                return state, outcome
+            event = self._nap(outcome)
+
+    def look(self, state: State) -> Event:
+        """Look at the job."""
+        try:
+            return Seen(Observation.from_describe(self.kind, self.jobs.describe(state.job_name)))
+        except CallFailed as failed:
+            return look_failed(failed.failure)
+
+    def _carry_out(self, state: State, commands: tuple[Any, ...]) -> Event | Pause:
+        for command in commands:
+            match command:
+                case Tell():
+                    (self._log.warning if command.warning else self._log.info)("%s", command.text)
+                case Stop():
+                    self._stop(command.name)
+                case Submit():
+                    return self._submit(state, command)
+                case _:
+                    pause: Pause = command
+                    return pause
+        msg = "the machine asked for nothing to wait for"
+        raise AssertionError(msg)
+
+    def _submit(self, state: State, command: Submit) -> Event:
+        now = self._clock.time()
+        owner = self._owner(state, command.submission, now)
+        sent = envelope(self.plan, self.this, state, owner, now)
+        request = self.plan.request(sent, command.wave, command.without)
+        self._remember(state.but(job_name=sent.name))
+        if self._is_killed():
+            raise Killed
+        try:
+            arn = self.jobs.create(request)
+        except CallFailed as failed:
+            return self._not_created(failed, sent.name, command.submission)
+        created = Created(sent.name, arn, sent_pending_limit(request))
+        self._remember(state.but(job_name=sent.name, job_arn=arn, submission=command.submission))
+        return created
+
+    def _not_created(self, failed: CallFailed, name: str, number: int) -> Event:
+        """Tell a refusal from a job that is there after all: its tags say whose it is."""
+        failure = failed.failure
+        if failure.kind is not FailureKind.IN_USE and not failure.no_answer:
+            return create_failed(failure)
+        described = describe_if_there(self.jobs, name)
+        if described is None:
+            return create_failed(failure) if failure.kind is not FailureKind.IN_USE else NameTaken(name)
+        arn = described[self.kind.arn_key]
+        owner = Ownership.from_tags(self.jobs.tags(arn))
+        if owner is not None and owner.ti_id == self.this.ti_id and owner.submission == number:
+            return Created(name, arn, sent_pending_limit(described))
+        return NameTaken(name)
+
+    def _stop(self, name: str) -> None:
+        """Send a stop; if AWS doesn't take it now, whoever watches the job sends it again."""
+        try:
+            self.jobs.stop(name)
+        except CallFailed as failed:
+            self._log.warning("%s could not be stopped yet: %s", name, failed.failure)
+
+    def _owner(self, state: State, number: int, now: float) -> Ownership:
+        return Ownership(
+            task=Ownership.task_tag(self.this.identity),
+            deployment=self.this.identity.deployment,
+            ti_id=self.this.ti_id,
+            max_tries=self.this.max_tries,
+            fingerprint=self.plan.fingerprint,
+            submission=number,
+            first_submit=state.first_submit or now,
+            pending_spent=budget.spent(state, now),
+            recoveries=state.recoveries,
+            waits=self._waits,
+        )
+
+    def _is_short(self, pause: Sleep) -> bool:
+        return pause.until - self._clock.time() + self._napped <= _SHORT
+
+    def _nap(self, pause: Sleep) -> Event:
+        """Sleep a little; all naps of one stay in a worker together take no longer than one may."""
+        seconds = max(0.0, pause.until - self._clock.time())
+        self._napped += seconds
+        self._clock.sleep(seconds)
+        return Woken()
+
+
+class Killed(Exception):  # noqa: N818 - not an error: it was asked for
+    """The task was told to end before it created a job."""

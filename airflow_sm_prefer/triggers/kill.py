@@ -1,0 +1,57 @@
+"""What to do when Airflow says that a deferred task was ended.
+
+Airflow calls ``on_kill`` when a person marks a task or clears it, but also on a triggerer that froze and has lost the
+trigger to another; it may come after the next try has begun; and it is cancelled after about a second. So the task's
+state is asked for first (no AWS call), and the stop is sent from a thread that outlives the cancellation.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed
+from airflow_sm_prefer.clock import Clock, SystemClock
+from airflow_sm_prefer.hooks.airflow_state import NOT_TAKEN_UP, TERMINAL, task_state_async
+from airflow_sm_prefer.placement.state import State
+from airflow_sm_prefer.triggers.connection import Connection
+
+#: Seconds between attempts to send a stop, until AWS takes it.
+_PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 60.0, 60.0)
+
+
+async def stop_if_abandoned(task_instance: Any, state: State, connection: Connection, log: Any) -> None:
+    """Stop a job unless its task is still, or again, somebody's.
+
+    Args:
+        task_instance: The task instance, as the triggerer gives it; None in ``airflow dags test``.
+        state: The machine's state, with the job's name.
+        connection: How to reach AWS.
+        log: The task's log.
+    """
+    if task_instance is None:
+        return
+    ti = task_instance
+    now = await task_state_async(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
+    if now is not None and now not in TERMINAL | NOT_TAKEN_UP:
+        log.info("The task is %s: its job %s is left to that try.", now, state.job_name)
+        return
+    log.info("The task is %s: stopping %s.", now or "gone", state.job_name)
+    thread = threading.Thread(target=stop_until_taken, args=(state, connection, log), name="sm-prefer-kill")
+    thread.start()
+
+
+def stop_until_taken(state: State, connection: Connection, log: Any, clock: Clock | None = None) -> bool:
+    """Send a stop until AWS takes it, for about four minutes; returns whether it did."""
+    clock = clock or SystemClock()
+    for pause in _PAUSES:
+        try:
+            connection.hook().jobs(state.kind).stop(state.job_name)
+        except (CallFailed, *CALL_ERRORS) as error:
+            log.warning("%s could not be stopped yet: %s", state.job_name, error)
+            clock.sleep(pause)
+        else:
+            log.info("AWS has been asked to stop %s.", state.job_name)
+            return True
+    log.error("%s could not be stopped: it may still be running.", state.job_name)
+    return False

@@ -1,0 +1,118 @@
+"""The trigger: watches one job, or an instant, on behalf of a task that sleeps."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, ClassVar
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from airflow_sm_prefer.clock import Clock, SystemClock
+from airflow_sm_prefer.errors import StateUnreadable
+from airflow_sm_prefer.placement.events import Stop, Tell, Watch
+from airflow_sm_prefer.placement.machine import step
+from airflow_sm_prefer.placement.state import Phase, State
+from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.kill import stop_if_abandoned
+from airflow_sm_prefer.triggers.watch import watcher_for
+
+#: Airflow loses a task whose trigger fires while its deferral is still being written down
+#: (https://github.com/apache/airflow/issues/71580), so that the first look waits this long, in real seconds.
+_SETTLE = 5.0
+
+
+class SageMakerPreferTrigger(BaseTrigger):
+    """Watches a job until it is over, or sleeps until an instant; then the worker goes on.
+
+    Its only writes to AWS are stops: of a job that has no capacity when its time to wait is over, and of one whose
+    task a person has ended. It creates nothing, so that it may run twice, move and be frozen without harm.
+
+    Args:
+        state: The machine's state, as :meth:`State.to_json` writes it.
+        task: The digest of the task instance, which comes back in the event.
+        poll_interval: Real seconds between two looks at the job.
+        aws_conn_id: The Airflow connection.
+        region_name: The Region.
+        verify: TLS verification, as boto3 takes it.
+        botocore_config: Settings of the boto3 client.
+        later: What a later version of this package may have added; not needed here.
+    """
+
+    #: Where the time comes from; tests put another clock here.
+    clock: ClassVar[Clock] = SystemClock()
+
+    def __init__(  # noqa: PLR0917 - Airflow passes them by name
+        self,
+        state: Mapping[str, Any],
+        task: str = "",
+        poll_interval: float = 30.0,
+        aws_conn_id: str | None = "aws_default",
+        region_name: str | None = None,
+        verify: bool | str | None = None,
+        botocore_config: dict[str, Any] | None = None,
+        **later: Any,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        del later
+        self.state = dict(state)
+        self.task_digest = task
+        self.poll_interval = poll_interval
+        self.connection = Connection(aws_conn_id, region_name, verify, botocore_config)
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return what makes this trigger again: plain JSON types, no request and no secret."""
+        kwargs = {
+            "state": self.state,
+            "task": self.task_digest,
+            "poll_interval": self.poll_interval,
+            **self.connection.to_json(),
+        }
+        return f"{type(self).__module__}.{type(self).__qualname__}", kwargs
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Wait, and yield one event; nothing comes after it."""
+        try:
+            state = State.from_json(self.state)
+        except StateUnreadable as error:
+            self.log.error("%s", error)
+            raise
+        await asyncio.sleep(_SETTLE)
+        if state.phase is Phase.SLEEPING:
+            await self._sleep_until(self._due(state))
+        else:
+            state = await self._watch(state)
+        yield TriggerEvent({"state": state.to_json(), "task": self.task_digest})  # type: ignore[no-untyped-call]
+
+    async def on_kill(self) -> None:
+        """Stop the job if a person has ended its task, and nobody else looks after it."""
+        state = State.from_json(self.state)
+        if state.job_name:
+            await stop_if_abandoned(self.task_instance, state, self.connection, self.log)
+
+    async def _watch(self, state: State) -> State:
+        """Look at the job until the machine wants something that is for a worker to do."""
+        watcher = watcher_for(self.connection, state.kind)
+        unsent: str | None = None
+        async for event in watcher.looks(state.job_name, self.poll_interval):
+            before = state
+            state, commands = step(state, event, self.clock.time(), random.random())  # noqa: S311 - spreads load
+            if not all(isinstance(command, Tell | Stop | Watch) for command in commands):
+                # The worker looks for itself and decides; it is told where we were.
+                return before
+            for command in commands:
+                if isinstance(command, Tell):
+                    (self.log.warning if command.warning else self.log.info)("%s", command.text)
+                elif isinstance(command, Stop):
+                    unsent = command.name
+            if unsent and await watcher.stop(unsent, self.log):
+                unsent = None
+        raise AssertionError  # pragma: no cover - looks never end
+
+    async def _sleep_until(self, instant: float) -> None:
+        while (left := instant - self.clock.time()) > 0:
+            await asyncio.sleep(min(left, 60.0))
+
+    def _due(self, state: State) -> float:
+        return state.wake_at or 0.0

@@ -1,0 +1,67 @@
+"""Builders for the machine's states and looks at jobs, with what matters in a test as arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_sm_prefer.model.job import JobKind, Observation
+from airflow_sm_prefer.model.preference import CapacityKind
+from airflow_sm_prefer.model.verdict import Judgement, Verdict
+from airflow_sm_prefer.placement.events import Begun, Command, Created, Event, Refused, Seen, Tell
+from airflow_sm_prefer.placement.machine import step
+from airflow_sm_prefer.placement.state import Entry, Limits, State
+
+NOW = 1_800_000_000.0
+HOUR = 3600.0
+
+
+def new_state(
+    *types: str,
+    waves: tuple[tuple[int, ...], ...] | None = None,
+    kind: JobKind = JobKind.TRAINING,
+    budget: float = 6 * HOUR,
+    **limits: Any,
+) -> State:
+    entries = tuple(Entry(name, 1, CapacityKind.ON_DEMAND) for name in types or ("ml.p5.48xlarge", "ml.p4d.24xlarge"))
+    return State(
+        kind=kind,
+        entries=entries,
+        waves=waves or (tuple(range(len(entries))),),
+        limits=Limits(budget=budget, **limits),
+    )
+
+
+class Driver:
+    """Drives the machine and remembers what it said."""
+
+    def __init__(self, state: State, now: float = NOW) -> None:
+        self.state = state
+        self.now = now
+        self.told: list[str] = []
+        self.asked: tuple[Command, ...] = ()
+
+    def hears(self, event: Event, *, after: float = 0.0, jitter: float = 0.5) -> tuple[Command, ...]:
+        """Feed an event; returns the commands but for what is told."""
+        self.now += after
+        self.state, commands = step(self.state, event, self.now, jitter)
+        self.told += [command.text for command in commands if isinstance(command, Tell)]
+        self.asked = tuple(command for command in commands if not isinstance(command, Tell))
+        return self.asked
+
+    def watching(self, *, max_pending: float | None = None) -> Driver:
+        """Go on until a job is watched."""
+        self.hears(Begun())
+        self.hears(Created("job-1", "arn:job-1", max_pending))
+        return self
+
+    def sees(self, *, after: float = 0.0, **look: Any) -> tuple[Command, ...]:
+        return self.hears(Seen(job(**look)), after=after)
+
+    def is_refused(
+        self, verdict: Verdict, text: str = "AWS's words", instance_type: str | None = None, **kw: Any
+    ) -> Any:
+        return self.hears(Refused(Judgement(verdict, text, instance_type)), **kw)
+
+
+def job(status: str = "InProgress", **fields: Any) -> Observation:
+    return Observation(**{"name": "job-1", "status": status, "created": NOW, **fields})

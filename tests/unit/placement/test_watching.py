@@ -1,0 +1,381 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from airflow_sm_prefer.model.verdict import Judgement, Verdict
+from airflow_sm_prefer.placement.events import Begun, Created, Fail, Finish, Found, Sleep, Stop, Submit, Unseen, Watch
+from airflow_sm_prefer.placement.state import Phase, State, StopReason
+
+from .builders import HOUR, NOW, Driver, job, new_state
+
+
+def unseen(verdict: Verdict = Verdict.LOST) -> Unseen:
+    return Unseen(Judgement(verdict, "AWS says nothing."))
+
+
+def found(status: str = "InProgress", **fields: Any) -> Found:
+    look = {key: fields.pop(key) for key in ("selected_type", "capacity_at", "ended", "secondary") if key in fields}
+    seen = job(status, name="job-3", **look)
+    return Found(**{"seen": seen, "arn": "arn:3", "submission": 3, "is_retry": True, "first_submit": NOW, **fields})
+
+
+# -- waiting and running -------------------------------------------------------------------------------------
+
+
+def test_a_waiting_job_is_watched_and_a_status_is_told_once() -> None:
+    driver = Driver(new_state()).watching()
+    for _ in range(3):
+        assert driver.sees(secondary="Pending", after=30) == (Watch(NOW + 6 * HOUR),)
+    assert driver.told[1:] == ["job-1 is InProgress (Pending)"]
+
+
+def test_the_selected_type_is_told_with_its_place_in_the_list_and_the_wait() -> None:
+    driver = Driver(new_state()).watching()
+    driver.sees(selected_type="ml.p4d.24xlarge", selected_count=1, secondary="Starting", after=1500)
+    assert driver.told[1] == (
+        "job-1 has capacity: 1 x ml.p4d.24xlarge (On-Demand), the 2nd of 2 choices, after 25 min."
+    )
+    assert driver.state.selected == 1
+    assert (driver.state.selected_type, driver.state.selected_count) == ("ml.p4d.24xlarge", 1)
+    assert driver.state.pending_spent == 1500.0
+    assert driver.state.wait_began is None
+
+
+def test_the_wait_is_counted_up_to_when_the_capacity_came_not_to_when_it_was_seen() -> None:
+    driver = Driver(new_state()).watching()
+    driver.sees(selected_type="ml.p4d.24xlarge", capacity_at=NOW + 100.0, after=130)
+    assert driver.state.pending_spent == 100.0
+
+
+def test_a_speed_counts_the_wait_in_awss_seconds() -> None:
+    driver = Driver(new_state(speed=60.0)).watching()
+    driver.sees(selected_type="ml.p4d.24xlarge", after=25)
+    assert driver.state.pending_spent == 1500.0
+    assert "after 25 min" in driver.told[1]
+
+
+def test_the_only_entry_is_known_without_awss_saying_so() -> None:
+    driver = Driver(new_state("ml.m5.xlarge")).watching()
+    driver.sees(secondary="Downloading", capacity_at=NOW + 5, after=10)
+    assert driver.state.selected == 0
+    assert driver.state.selected_type == "ml.m5.xlarge"
+    assert "the only choice" in driver.told[1]
+
+
+def test_a_job_whose_type_is_not_told_has_capacity_all_the_same() -> None:
+    driver = Driver(new_state()).watching()
+    driver.sees(secondary="Training", after=10)
+    assert driver.told[1] == "job-1 has capacity, after 10 s."
+    assert driver.state.selected is None
+
+
+def test_a_type_that_is_not_on_the_list_is_told_as_it_is() -> None:
+    driver = Driver(new_state()).watching()
+    driver.sees(selected_type="ml.x1.large", selected_count=2, after=10)
+    assert driver.told[1] == "job-1 has capacity on 2 x ml.x1.large, after 10 s."
+    assert driver.state.selected is None
+    assert driver.state.selected_type == "ml.x1.large"
+
+
+def test_a_running_job_has_no_pending_deadline() -> None:
+    driver = Driver(new_state(budget=100.0)).watching()
+    driver.sees(selected_type="ml.p4d.24xlarge", after=50)
+    (watch,) = driver.sees(selected_type="ml.p4d.24xlarge", after=500)
+    assert isinstance(watch, Watch)
+    assert watch.until is not None
+    assert watch.until > NOW + 86400
+
+
+def test_a_completed_job_finishes_the_task() -> None:
+    driver = Driver(new_state()).watching()
+    assert driver.sees(status="Completed", selected_type="ml.p5.48xlarge", capacity_at=NOW, after=60) == (Finish(),)
+    assert driver.state.phase is Phase.OVER
+
+
+def test_a_job_that_got_capacity_and_ended_between_two_looks_is_told_in_full() -> None:
+    driver = Driver(new_state()).watching()
+    driver.sees(status="Completed", selected_type="ml.p5.48xlarge", capacity_at=NOW + 10, after=60)
+    assert driver.told[1:] == [
+        "job-1 has capacity: 1 x ml.p5.48xlarge (On-Demand), the 1st of 2 choices, after 10 s.",
+        "job-1 is Completed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"),
+    [
+        ("AlgorithmError: , exit code: 1", Verdict.USER_ERROR),
+        ("AlgorithmError: CapacityError: none left, exit code: 1", Verdict.USER_ERROR),
+        ("InternalServerError: We encountered an internal error.", Verdict.INFRASTRUCTURE),
+        ("Something new", Verdict.UNKNOWN),
+    ],
+)
+def test_a_failed_job_fails_the_task_with_awss_words(reason: str, verdict: Verdict) -> None:
+    driver = Driver(new_state()).watching()
+    assert driver.sees(status="Failed", failure_reason=reason, capacity_at=NOW) == (Fail(Judgement(verdict, reason)),)
+    assert driver.told[-1] == f"job-1 is Failed: {reason}"
+    assert driver.state.attempts[0].verdict is verdict
+
+
+# -- the end of the budget -----------------------------------------------------------------------------------
+
+
+def test_a_job_without_capacity_at_the_end_of_the_budget_is_stopped_and_the_task_fails() -> None:
+    driver = Driver(new_state(budget=600.0)).watching()
+    assert driver.sees(secondary="Pending", after=599)[0] == Watch(NOW + 600)
+    stop, watch = driver.sees(secondary="Pending", after=1)
+    assert stop == Stop("job-1")
+    assert isinstance(watch, Watch)
+    assert driver.sees(status="Stopping", after=5)[0] == watch.__class__(driver.now + 60)
+    (failed,) = driver.sees(status="Stopped", secondary="Stopped", ended=driver.now, after=5)
+    assert failed.judgement.verdict is Verdict.CAPACITY
+    assert "within max_pending (10 min)" in failed.judgement.text
+
+
+def test_aws_is_left_to_end_a_job_whose_limit_it_was_sent() -> None:
+    driver = Driver(new_state(budget=3600.0)).watching(max_pending=3600.0)
+    assert isinstance(driver.sees(secondary="Pending", after=3650)[0], Watch)
+    assert driver.sees(secondary="Pending", after=10)[0] == Stop("job-1")
+
+
+def test_aws_is_not_waited_for_where_its_limit_is_longer_than_the_budget() -> None:
+    driver = Driver(new_state(budget=600.0)).watching(max_pending=1800.0)
+    assert driver.sees(secondary="Pending", after=600)[0] == Stop("job-1")
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        {"status": "Stopped", "secondary": "MaxPendingTimeExceeded"},
+        {"status": "Stopped", "secondary": "Stopped"},
+        {"status": "Failed", "failure_reason": "CapacityError: Unable to provision requested ML compute capacity."},
+        {"status": "Failed", "failure_reason": "InsufficientCapacityError: no capacity within the limit"},
+    ],
+)
+def test_every_way_that_aws_ends_a_pending_job_means_no_capacity(ending: dict[str, Any]) -> None:
+    driver = Driver(new_state(budget=3600.0)).watching(max_pending=3600.0)
+    (failed,) = driver.sees(**ending, ended=NOW + 3600, after=3605)
+    assert failed.judgement.verdict is Verdict.CAPACITY
+
+
+def test_a_capacity_failure_before_the_budget_ends_is_followed_by_another_round() -> None:
+    driver = Driver(new_state(budget=6 * HOUR)).watching()
+    (pause,) = driver.sees(status="Failed", failure_reason="CapacityError: none", ended=NOW + 60, after=60)
+    assert isinstance(pause, Sleep)
+
+
+def test_our_own_stop_is_recognised_though_whoever_sent_it_is_gone() -> None:
+    driver = Driver(new_state(budget=600.0)).watching()
+    (failed,) = driver.sees(status="Stopped", secondary="Stopped", ended=NOW + 605, after=700)
+    assert failed.judgement.verdict is Verdict.CAPACITY
+
+
+def test_a_stop_by_someone_before_the_budget_ends_is_no_shortage() -> None:
+    driver = Driver(new_state(budget=600.0)).watching()
+    (failed,) = driver.sees(status="Stopped", secondary="Stopped", ended=NOW + 300, after=700)
+    assert failed.judgement.verdict is Verdict.STOPPED
+    assert "somebody stopped it" in failed.judgement.text
+
+
+def test_capacity_in_time_counts_though_it_is_seen_after_the_deadline() -> None:
+    driver = Driver(new_state(budget=600.0)).watching()
+    (watch,) = driver.sees(selected_type="ml.p5.48xlarge", capacity_at=NOW + 590, after=700)
+    assert isinstance(watch, Watch)
+
+
+def test_a_job_that_completes_in_spite_of_our_stop_is_a_success() -> None:
+    driver = Driver(new_state(budget=600.0)).watching()
+    driver.sees(secondary="Pending", after=600)
+    assert driver.sees(status="Completed", capacity_at=NOW + 601, after=60) == (Finish(),)
+
+
+def test_a_stop_without_effect_is_sent_again_after_a_minute() -> None:
+    driver = Driver(new_state(budget=600.0)).watching()
+    driver.sees(secondary="Pending", after=600)
+    assert not any(isinstance(asked, Stop) for asked in driver.sees(secondary="Pending", after=30))
+    assert driver.sees(secondary="Pending", after=30)[0] == Stop("job-1")
+
+
+def test_start_by_ends_the_wait_at_its_instant_whatever_the_speed() -> None:
+    driver = Driver(new_state(budget=48 * HOUR, start_by=NOW + 100, speed=60.0)).watching()
+    assert isinstance(driver.sees(secondary="Pending", after=99)[0], Watch)
+    driver.sees(secondary="Pending", after=1)
+    assert "by start_by" in driver.told[-1]
+
+
+def test_patience_ends_one_wave_and_begins_the_next() -> None:
+    driver = Driver(new_state(waves=((0,), (1,)), patience=1800.0)).watching()
+    assert driver.sees(secondary="Pending", after=1800)[0] == Stop("job-1")
+    assert driver.state.stop is StopReason.PATIENCE
+    assert driver.sees(status="Stopped", ended=driver.now, after=10) == (Submit(2, 1, frozenset()),)
+
+
+def test_a_stop_for_patience_is_recognised_though_whoever_sent_it_is_gone() -> None:
+    driver = Driver(new_state(waves=((0,), (1,)), patience=1800.0)).watching()
+    assert driver.sees(status="Stopped", ended=NOW + 1805, after=1900) == (Submit(2, 1, frozenset()),)
+
+
+def test_the_pending_time_of_all_waves_adds_up() -> None:
+    driver = Driver(new_state(waves=((0,), (1,)), patience=1800.0)).watching()
+    driver.sees(secondary="Pending", after=1800)
+    driver.sees(status="Stopped", ended=driver.now, after=10)
+    driver.hears(Created("job-2", "arn:2"))
+    driver.sees(name="job-2", selected_type="ml.p4d.24xlarge", capacity_at=NOW + 2000, after=200)
+    assert driver.state.pending_spent == 2000.0
+
+
+def test_the_limit_for_everything_stops_a_running_job_and_fails() -> None:
+    driver = Driver(new_state(total=1000.0)).watching()
+    driver.sees(selected_type="ml.p5.48xlarge", after=10)
+    assert driver.sees(selected_type="ml.p5.48xlarge", after=990)[0] == Stop("job-1")
+    (failed,) = driver.sees(status="Stopped", capacity_at=NOW + 10, ended=driver.now, after=9)
+    assert failed.judgement.verdict is Verdict.LIMIT_REACHED
+
+
+def test_the_stop_at_the_limit_for_everything_is_recognised_later_too() -> None:
+    driver = Driver(new_state(total=1000.0)).watching()
+    driver.sees(selected_type="ml.p5.48xlarge", after=10)
+    (failed,) = driver.sees(status="Stopped", ended=NOW + 1003, after=1100)
+    assert failed.judgement.verdict is Verdict.LIMIT_REACHED
+    assert "within 16 min 40 s" in failed.judgement.text
+
+
+# -- when AWS can't be asked ---------------------------------------------------------------------------------
+
+
+def test_a_blip_ends_nothing_and_is_told_once_a_minute() -> None:
+    driver = Driver(new_state()).watching()
+    for _ in range(10):
+        (watch,) = driver.hears(unseen(Verdict.UNREACHABLE), after=15)
+        assert isinstance(watch, Watch)
+    assert sum("can't be seen" in line for line in driver.told) == 3
+    driver.sees(secondary="Pending", after=15)
+    assert driver.told[-2] == "job-1 can be seen again, after 2 min 30 s."
+
+
+def test_a_blip_that_was_not_told_is_not_told_as_over() -> None:
+    driver = Driver(new_state()).watching()
+    driver.state = driver.state.but(unseen_since=NOW)
+    driver.sees(secondary="Pending", after=15)
+    assert not any("seen again" in line for line in driver.told)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.LOST, Verdict.CREDENTIALS])
+def test_a_running_job_that_can_not_be_seen_for_ten_minutes_fails_the_task(verdict: Verdict) -> None:
+    driver = Driver(new_state()).watching()
+    driver.sees(selected_type="ml.p5.48xlarge", after=10)
+    driver.hears(unseen(verdict), after=10)
+    assert isinstance(driver.hears(unseen(verdict), after=599)[0], Watch)
+    (failed,) = driver.hears(unseen(verdict), after=1)
+    assert failed.judgement.verdict is verdict
+
+
+def test_a_running_job_behind_a_broken_network_is_waited_for_until_it_must_be_over() -> None:
+    driver = Driver(new_state(max_runtime=7200.0)).watching()
+    driver.sees(selected_type="ml.p5.48xlarge")
+    assert isinstance(driver.hears(unseen(Verdict.UNREACHABLE), after=7200)[0], Watch)
+    (failed,) = driver.hears(unseen(Verdict.UNREACHABLE), after=3600)
+    assert failed.judgement.verdict is Verdict.UNREACHABLE
+
+
+def test_a_waiting_job_that_can_not_be_seen_fails_the_task_when_its_budget_is_over() -> None:
+    driver = Driver(new_state(budget=3600.0)).watching()
+    assert isinstance(driver.hears(unseen(), after=3600)[0], Watch)
+    (failed,) = driver.hears(unseen(), after=60)
+    assert failed.judgement.verdict is Verdict.LOST
+
+
+# -- what earlier tries left ---------------------------------------------------------------------------------
+
+
+def test_a_retry_adopts_the_live_job_that_does_the_same() -> None:
+    driver = Driver(new_state())
+    driver.now = NOW + 1000
+    (watch,) = driver.hears(found(pending_spent=600.0))
+    assert watch == Watch(NOW + 6 * HOUR - 600)
+    assert "watching it again" in driver.told[0]
+    assert (driver.state.job_name, driver.state.submission, driver.state.first_submit) == ("job-3", 3, NOW)
+
+
+def test_a_retry_stops_the_live_job_that_does_something_else_and_says_what_differs() -> None:
+    driver = Driver(new_state())
+    stop, _ = driver.hears(found(differs=("image", "inputs")))
+    assert stop == Stop("job-3")
+    assert "changed since: image, inputs" in driver.told[0]
+    assert driver.sees(name="job-3", status="Stopped", after=30) == (Submit(4, 0, frozenset()),)
+
+
+def test_a_clear_stops_the_live_job_and_submits_when_it_has_ended() -> None:
+    driver = Driver(new_state())
+    stop, _ = driver.hears(found(is_retry=False))
+    assert stop == Stop("job-3")
+    assert "the task was cleared" in driver.told[0]
+    assert isinstance(driver.sees(name="job-3", status="Stopping", after=5)[0], Watch)
+    assert driver.sees(name="job-3", status="Stopped", after=30) == (Submit(4, 0, frozenset()),)
+
+
+@pytest.mark.parametrize("status", ["Completed", "Failed", "Stopped"])
+def test_however_a_superseded_job_ends_a_new_one_follows(status: str) -> None:
+    driver = Driver(new_state())
+    driver.hears(found(is_retry=False))
+    assert driver.sees(name="job-3", status=status, failure_reason="AlgorithmError: x", after=5) == (
+        Submit(4, 0, frozenset()),
+    )
+
+
+def test_a_clear_begins_the_budget_anew_and_a_retry_of_a_live_job_does_not() -> None:
+    cleared, retried = Driver(new_state()), Driver(new_state())
+    cleared.now = retried.now = NOW + 1000
+    cleared.hears(found(is_retry=False, pending_spent=600.0))
+    retried.hears(found(pending_spent=600.0))
+    assert cleared.state.pending_spent == 0.0
+    assert cleared.state.first_submit is None
+    assert retried.state.pending_spent == 600.0
+
+
+def test_a_retry_after_a_crash_takes_the_result_of_a_job_that_completed_meanwhile() -> None:
+    driver = Driver(new_state())
+    assert driver.hears(found("Completed", capacity_at=NOW, ended=NOW + 9)) == (Finish(),)
+    assert "completed meanwhile" in driver.told[0]
+
+
+@pytest.mark.parametrize(
+    "past",
+    [
+        found("Completed", is_retry=False),
+        found("Completed", differs=("image",)),
+        found("Failed"),
+        found("Stopped"),
+    ],
+)
+def test_every_other_past_is_left_behind_for_a_new_job(past: Found) -> None:
+    assert Driver(new_state()).hears(past) == (Submit(4, 0, frozenset()),)
+
+
+@pytest.mark.parametrize("past", [found(is_retry=False, waits=False), found(differs=("image",), waits=False)])
+def test_a_job_that_was_submitted_without_waiting_is_never_stopped(past: Found) -> None:
+    driver = Driver(new_state())
+    assert driver.hears(past) == (Submit(4, 0, frozenset()),)
+    assert "left alone" in driver.told[0]
+
+
+def test_numbers_never_go_back() -> None:
+    state: State = new_state().but(submission=7)
+    assert Driver(state).hears(found("Failed")) == (Submit(8, 0, frozenset()),)
+
+
+def test_an_adopted_job_without_a_creation_time_counts_from_now() -> None:
+    driver = Driver(new_state())
+    past = found()
+    past = Found(**{**{f: getattr(past, f) for f in past.__slots__}, "seen": job(name="job-3", created=None)})
+    assert driver.hears(past) == (Watch(NOW + 6 * HOUR),)
+
+
+def test_the_wait_goes_on_where_throttling_began() -> None:
+    driver = Driver(new_state(budget=600.0))
+    driver.hears(Begun())
+    driver.now += 100
+    driver.hears(Created("job-1", "arn"))
+    assert driver.asked == (Watch(NOW + 600),)
