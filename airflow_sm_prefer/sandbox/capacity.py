@@ -25,6 +25,11 @@ class Timeline:
 
     steps: tuple[tuple[float, int], ...]
 
+    def later(self, seconds: float) -> Timeline:
+        """Return the same steps, counted from another beginning; the first holds until the second."""
+        (_, first), *others = self.steps
+        return Timeline(((float("-inf"), first), *((after + seconds, count) for after, count in others)))
+
     def at(self, elapsed: float) -> int:
         """Return the count at that instant; before the first step it is ample."""
         counts = [count for after, count in self.steps if after <= elapsed]
@@ -41,14 +46,14 @@ class Capacity:
         }
         self._taken: Counter[tuple[str, ...]] = Counter()
 
-    def set(self, kind: CapacityKind, instance_type: str, count: int) -> None:
-        """Fix a type's count from now on; what runs keeps its instances."""
-        self._timelines[kind][instance_type] = Timeline(((float("-inf"), count),))
+    def set(self, kind: CapacityKind, instance_type: str, timeline: Timeline) -> None:
+        """Replace a type's counts; what runs On-Demand keeps its instances."""
+        self._timelines[kind][instance_type] = timeline
 
     def changes(self) -> list[float]:
         """Return the instants at which some count changes, in seconds since the beginning."""
-        steps = (t.steps for by_type in self._timelines.values() for t in by_type.values())
-        return sorted({after for many in steps for after, _ in many if after > 0})
+        timelines = (t for by_type in self._timelines.values() for t in by_type.values())
+        return sorted({after for timeline in timelines for after, _ in timeline.steps if after > 0})
 
     def total(self, kind: CapacityKind, instance_type: str, elapsed: float) -> int:
         """Return how many instances of a type there are, taken ones included."""

@@ -45,7 +45,19 @@ class SandboxControl:
 
     def set_capacity(self, counts: dict[str, int], *, kind: str = "on_demand") -> None:
         """Fix how many instances of each type there are from now on; ``kind`` may be ``spot``."""
-        self._ask("PUT", "capacity", {kind: counts})
+        self.change(**{"capacity" if kind == "on_demand" else kind: counts})
+
+    def change(self, **sections: Any) -> None:
+        """Change what there is from now on: sections of a scenario file, spelt as there.
+
+        ``capacity``, ``spot``, ``plans``, ``quotas`` and ``rates`` replace what they name; ``call_faults`` and
+        ``job_faults`` are added to those that are still to come. Instants count from now.
+        """
+        self._ask("PUT", "scenario", sections)
+
+    def clear_faults(self) -> None:
+        """Forget every fault that is still to come."""
+        self._ask("DELETE", "faults", {})
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
         connection = HTTPConnection(self._address.hostname or "", self._address.port, timeout=30)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.sandbox import quotas
 from airflow_sm_prefer.sandbox.accounts import Account, Caller
 from airflow_sm_prefer.sandbox.agenda import Agenda
-from airflow_sm_prefer.sandbox.capacity import Capacity
+from airflow_sm_prefer.sandbox.capacity import Capacity, Timeline
 from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind
 from airflow_sm_prefer.sandbox.effects import Effects, Emit, RunKey
 from airflow_sm_prefer.sandbox.events import Announcer, is_announced
@@ -155,19 +155,24 @@ class Engine:
 
     # What the control API does
 
-    def set_capacity(self, kind: CapacityKind, instance_type: str, count: int) -> None:
-        """Fix how many instances of a type there are from now on."""
-        with self.locked():
-            self.capacity.set(kind, instance_type, count)
+    def set_capacity(self, kind: CapacityKind, timelines: Mapping[str, Timeline]) -> None:
+        """Replace counts by type; their instants count from now."""
+        with self.locked() as now:
+            for instance_type, timeline in timelines.items():
+                self.capacity.set(kind, instance_type, timeline.later(self.elapsed(now)))
+            for change in self.capacity.changes():
+                self._agenda.add(self.instant(change))
             self._floor.stir()
         self.tick()
 
-    def set_plan(self, spec: PlanSpec) -> None:
-        """Give every account one more plan, or another of the same name."""
-        with self.locked():
-            self._plan_specs = [s for s in self._plan_specs if s.name != spec.name] + [spec]
-            for account in self.accounts.values():
-                self._give_plan(account, spec)
+    def set_plans(self, specs: Iterable[PlanSpec]) -> None:
+        """Give every account more plans, or others of the same names; their instants count from now."""
+        with self.locked() as now:
+            for spec in specs:
+                given = spec.later(self.elapsed(now))
+                self._plan_specs = [s for s in self._plan_specs if s.name != spec.name] + [given]
+                for account in self.accounts.values():
+                    self._give_plan(account, given)
             self._floor.stir()
         self.tick()
 

@@ -6,7 +6,7 @@ Expired after the last; jobs in a block are ended 30 minutes before the block is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 END_MARGIN_SECONDS = 30 * 60
 """How long before a block's end its jobs are ended."""
@@ -35,6 +35,11 @@ class PlanSpec:
     blocks: tuple[Block, ...]
     region: str | None = None
     zone: str | None = None
+
+    def later(self, seconds: float) -> PlanSpec:
+        """Return the same plan with its blocks so much later."""
+        blocks = tuple(Block(block.starts + seconds, block.lasts) for block in self.blocks)
+        return replace(self, blocks=blocks)
 
 
 @dataclass(slots=True)

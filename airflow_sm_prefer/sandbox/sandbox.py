@@ -196,7 +196,7 @@ class Sandbox:
         if not self.rates.allow(caller.account, caller.region, operation, self.clock.time()):
             raise throttled()
         self._constraints.check(sagemaker_model().operation_model(operation), request)
-        self._tick_runner()
+        self.tick()
         with self.engine.locked():
             response = self._handlers[operation](caller, request)
         if fault is not None:

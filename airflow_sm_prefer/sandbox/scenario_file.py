@@ -60,11 +60,19 @@ def parse(text: str, source: str = "scenario") -> Scenario:
     Raises:
         InvalidScenario: it has a mistake.
     """
+    return Scenario(**sections(text, source))
+
+
+def sections(text: str, source: str) -> dict[str, Any]:
+    """Return the sections that a YAML text has, read, by name.
+
+    Raises:
+        InvalidScenario: it has a mistake.
+    """
     root = Node.document(text, source)
     if root is None:
-        return Scenario()
-    found = root.members(_SECTIONS)
-    return Scenario(**{name: _SECTIONS[name](node) for name, node in found.items()})
+        return {}
+    return {name: _SECTIONS[name](node) for name, node in root.members(_SECTIONS).items()}
 
 
 def read_capacity(node: Node) -> dict[str, Timeline]:
