@@ -179,7 +179,11 @@ def _positive(value: Any) -> int:
 
 def _seconds(value: Any) -> int:
     """Read a span of time: a timedelta, or seconds."""
-    return _positive(int(value.total_seconds()) if isinstance(value, timedelta) else value)
+    try:
+        return _positive(int(value.total_seconds()) if isinstance(value, timedelta) else value)
+    except ValueError:
+        msg = f"a timedelta or whole seconds, 1 or more, and it is {shown(value)}"
+        raise ValueError(msg) from None
 
 
 def _checkpoint(value: Any) -> Pairs:
