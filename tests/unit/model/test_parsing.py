@@ -232,6 +232,11 @@ def test_processing_jobs_have_less_to_choose_from(entry, message):
     assert message in said([entry], "processing")
 
 
+def test_a_processing_job_may_have_a_hundred_instances_and_a_training_job_more():
+    assert parse([native("ml.g5.xlarge", 100)], "processing").count_of(0) == 100
+    assert parse([native("ml.g5.xlarge", 101)]).count_of(0) == 101
+
+
 def test_an_empty_list_is_refused_wherever_it_is():
     assert said([]).startswith("prefer: the list is empty.")
     text = said(None, config=config_of(InstancePreferences=[]))
