@@ -31,8 +31,7 @@ def summary(job: Job) -> dict[str, Any]:
     """Return a job as a List shows it: nothing about what it runs on."""
     shown = _common(job)
     if job.kind is JobKind.TRAINING:
-        plan = job.request.get("ResourceConfig", {}).get("TrainingPlanArn")
-        shown |= {"SecondaryStatus": job.secondary, "TrainingPlanArn": plan}
+        shown |= {"SecondaryStatus": job.secondary, "TrainingPlanArn": job.plan_arn}
         for key in ("FailureReason", "TrainingStartTime"):
             del shown[key]
     else:

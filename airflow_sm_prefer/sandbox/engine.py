@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.sandbox import quotas
@@ -78,6 +80,7 @@ class Engine:
         self._agenda = Agenda()
         self._floor = Floor(self.capacity, self._plan_of)
         self._doomed: dict[int, JobFault] = {}
+        self._late_events: deque[tuple[float, Job, dict[str, Any]]] = deque()
         self._numbers = 0
         self._lock = threading.RLock()
         for change in self.capacity.changes():
@@ -180,6 +183,7 @@ class Engine:
 
     def _step(self, now: float) -> None:
         self._listen(now)
+        self._send_late_events(now)
         for job in self._agenda.pop_due(now):
             if job is None:
                 self._floor.stir()
@@ -358,9 +362,24 @@ class Engine:
         if job.noted == before and not always:
             return
         self.record.add(job.modified, "state", state_entry(job))
+        if self.settings.list_delay_seconds:
+            job.remember()
         if is_announced(job.kind, before, job.noted):
             for event in self._announcer.events(job):
-                self._effects.emit(job.account, job.region, event)
+                self._announce(job, event)
+
+    def _announce(self, job: Job, event: dict[str, Any]) -> None:
+        if not self.settings.event_delay_seconds:
+            self._effects.emit(job.account, job.region, event)
+            return
+        due = job.modified + self.settings.event_delay_seconds / self.speed
+        self._late_events.append((due, job, event))
+        self._agenda.add(due)
+
+    def _send_late_events(self, now: float) -> None:
+        while self._late_events and self._late_events[0][0] <= now:
+            _, job, event = self._late_events.popleft()
+            self._effects.emit(job.account, job.region, event)
 
 
 def _is_past(deadline: float | None, now: float) -> bool:

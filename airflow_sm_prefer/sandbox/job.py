@@ -6,6 +6,7 @@ Who makes them, and when, is :mod:`~airflow_sm_prefer.sandbox.engine`'s business
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -81,6 +82,7 @@ class Job:
         run_due: When the selected instances will be up.
         counted: What it counts against quotas now.
         noted: The statuses that were last made known.
+        past: Earlier states, for Lists that lag behind; empty if they don't.
         run_started: When the present run's instances were up.
         started: TrainingStartTime or ProcessingStartTime.
         ended: TrainingEndTime or ProcessingEndTime.
@@ -112,6 +114,7 @@ class Job:
     run_due: float | None = None
     counted: tuple[Use, ...] = ()
     noted: tuple[str, str] = ("", "")
+    past: list[Job] = field(default_factory=list, repr=False)
     run_started: float | None = None
     started: float | None = None
     ended: float | None = None
@@ -133,6 +136,20 @@ class Job:
     def is_waiting(self) -> bool:
         """Whether it has no instances now."""
         return self.is_live and self.selected is None
+
+    @property
+    def plan_arn(self) -> str | None:
+        """The plan that the whole request names."""
+        arn: str | None = self.request.get("ResourceConfig", {}).get("TrainingPlanArn")
+        return arn
+
+    def remember(self) -> None:
+        """Keep the present state for Lists that lag behind."""
+        self.past.append(copy.copy(self))
+
+    def as_of(self, instant: float) -> Job | None:
+        """Return the state that it had at an instant, None before it was there."""
+        return next((state for state in reversed(self.past) if state.modified <= instant), None)
 
     def move(self, secondary: str, now: float, message: str | None = None) -> None:
         """Enter a secondary status; entering the present one again changes nothing but its message."""

@@ -13,6 +13,7 @@ from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.settings import ModifiedFilter
 
 T = TypeVar("T")
+Key = Callable[[T], tuple[Any, ...]]
 
 DEFAULT_PAGE = 10
 """Rows of a page when MaxResults isn't given, as ListTrainingJobs says."""
@@ -20,7 +21,7 @@ DEFAULT_PAGE = 10
 
 def matches(job: Job, request: Mapping[str, Any]) -> bool:
     """Whether a job passes every filter but LastModifiedTime."""
-    plan = job.request.get("ResourceConfig", {}).get("TrainingPlanArn")
+    plan = job.plan_arn
     return (
         request.get("NameContains", "") in job.name
         and request.get("StatusEquals", job.status) == job.status
@@ -47,43 +48,53 @@ def list_jobs(
 
     early = modified_filter is ModifiedFilter.BEFORE_PAGING
     fitting = [job for job in jobs if matches(job, request) and (not early or is_recent(job))]
-    page, token = paged(in_order(fitting, request, _sort_key(request)), request)
+    key = _sort_key(request)
+    page, token = paged(in_order(fitting, request, key), request, key)
     return [job for job in page if is_recent(job)], token
 
 
-def in_order(
-    rows: Iterable[T], request: Mapping[str, Any], key: Callable[[T], Any], default: str = "Descending"
-) -> list[T]:
-    """Return rows by a key, in the request's SortOrder."""
-    return sorted(rows, key=key, reverse=request.get("SortOrder", default) == "Descending")
+def in_order(rows: Iterable[T], request: Mapping[str, Any], key: Key[T]) -> list[T]:
+    """Return rows by a key, in the request's SortOrder; the last comes first unless it says otherwise."""
+    return sorted(rows, key=key, reverse=_is_descending(request))
 
 
-def paged(rows: list[T], request: Mapping[str, Any], default: int = DEFAULT_PAGE) -> tuple[list[T], str | None]:
-    """Return the page that NextToken points at, and the token of the next one.
+def paged(rows: list[T], request: Mapping[str, Any], key: Key[T]) -> tuple[list[T], str | None]:
+    """Return the page after NextToken of rows in order, and the token of the next one.
+
+    A token holds the key of the last row of its page, so that rows which arrive meanwhile shift nothing.
 
     Raises:
         ApiError: the token isn't one of ours.
     """
-    start = _read_token(request["NextToken"]) if "NextToken" in request else 0
-    end = start + int(request.get("MaxResults", default))
-    return rows[start:end], _token(end) if end < len(rows) else None
+    if "NextToken" in request:
+        rows = _after(rows, request, key)
+    size = int(request.get("MaxResults", DEFAULT_PAGE))
+    page = rows[:size]
+    return page, _token(key(page[-1])) if len(rows) > size else None
 
 
-def _sort_key(request: Mapping[str, Any]) -> Callable[[Job], Any]:
+def _after(rows: list[T], request: Mapping[str, Any], key: Key[T]) -> list[T]:
+    try:
+        last = tuple(json.loads(base64.urlsafe_b64decode(request["NextToken"])))
+        if _is_descending(request):
+            return [row for row in rows if key(row) < last]
+        return [row for row in rows if key(row) > last]
+    except (binascii.Error, ValueError, TypeError):
+        raise invalid("Invalid NextToken.") from None
+
+
+def _is_descending(request: Mapping[str, Any]) -> bool:
+    return bool(request.get("SortOrder", "Descending") == "Descending")
+
+
+def _sort_key(request: Mapping[str, Any]) -> Key[Job]:
     by = request.get("SortBy", "CreationTime")
     if by == "Name":
-        return lambda job: job.name
+        return lambda job: (job.name,)
     if by == "Status":
         return lambda job: (job.status, job.number)
     return lambda job: (job.created, job.number)
 
 
-def _token(start: int) -> str:
-    return base64.urlsafe_b64encode(json.dumps({"start": start}).encode()).decode()
-
-
-def _read_token(token: str) -> int:
-    try:
-        return int(json.loads(base64.urlsafe_b64decode(token))["start"])
-    except (binascii.Error, ValueError, KeyError, TypeError):
-        raise invalid("Invalid NextToken.") from None
+def _token(key: tuple[Any, ...]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode()

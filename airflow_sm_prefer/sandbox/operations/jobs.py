@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from airflow_sm_prefer.sandbox import quotas
@@ -75,7 +75,7 @@ class Jobs(Operations):
 
     def list(self, caller: Caller, request: Request) -> Response:
         """Return one page of jobs."""
-        rows = self.account(caller).jobs_of(self.KIND)
+        rows = self._visible(self.account(caller).jobs_of(self.KIND))
         page, token = list_jobs(rows, request, self.engine.settings.modified_filter)
         response: Response = {f"{self.KIND.word}JobSummaries": [summary(job) for job in page]}
         if token is not None:
@@ -86,6 +86,14 @@ class Jobs(Operations):
         """Return what the rules have to know."""
         elapsed = self.engine.elapsed(self.engine.clock.time())
         return Context(self.account(caller).plans, elapsed, self._scenario.algorithms)
+
+    def _visible(self, jobs: Iterable[Job]) -> Iterable[Job]:
+        """Return what a List knows of jobs: it may lag behind Describe."""
+        lag = self.engine.settings.list_delay_seconds / self.engine.speed
+        if not lag:
+            return jobs
+        instant = self.engine.clock.time() - lag
+        return [state for job in jobs if (state := job.as_of(instant)) is not None]
 
     def _find(self, caller: Caller, request: Mapping[str, Any]) -> Job:
         return self.account(caller).job(self.KIND, request[f"{self.KIND.word}JobName"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import not_found
 from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind
@@ -32,7 +34,11 @@ class TrainingPlans(Operations):
             rows = [row for row in rows if row["Status"] == wanted["Value"]]
         rows = [row for row in rows if within(row["StartTime"], request, "StartTime")]
         by = request.get("SortBy", "StartTime")
-        page, token = paged(in_order(rows, request, lambda row: row[by]), request)
+
+        def key(row: Response) -> tuple[Any, ...]:
+            return row[by], row["TrainingPlanArn"]
+
+        page, token = paged(in_order(rows, request, key), request, key)
         response: Response = {"TrainingPlanSummaries": page}
         return response if token is None else {**response, "NextToken": token}
 

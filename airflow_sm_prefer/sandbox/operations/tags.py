@@ -5,7 +5,6 @@ from __future__ import annotations
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import invalid, not_found
 from airflow_sm_prefer.sandbox.job import Job
-from airflow_sm_prefer.sandbox.listing import paged
 from airflow_sm_prefer.sandbox.operations.base import Operations, Request, Response
 
 MOST_TAGS = 50
@@ -18,9 +17,8 @@ class Tags(Operations):
 
     def list_tags(self, caller: Caller, request: Request) -> Response:
         """List a job's tags."""
-        job = self._find(caller, request)
-        rows, token = paged(_as_list(job.tags), request, default=MOST_TAGS)
-        return {"Tags": rows} if token is None else {"Tags": rows, "NextToken": token}
+        # A page holds 50 at least, and a job has no more.
+        return {"Tags": _as_list(self._find(caller, request).tags)}
 
     def add_tags(self, caller: Caller, request: Request) -> Response:
         """Add tags to a job, or replace their values.

@@ -1,0 +1,51 @@
+"""Tags of jobs."""
+
+import pytest
+
+from airflow_sm_prefer.sandbox.api_errors import ApiError
+from tests.unit.sandbox.builders import Bench
+
+ARN = "arn:aws:sagemaker:us-east-1:123456789012:training-job/job"
+
+
+def tags(bench: Bench, **request) -> list[str]:
+    rows = bench.call("ListTags", {"ResourceArn": ARN, **request})["Tags"]
+    return [f"{row['Key']}={row['Value']}" for row in rows]
+
+
+def test_tags_come_with_the_job_and_can_be_changed():
+    bench = Bench()
+    bench.train(Tags=[{"Key": "a", "Value": "1"}])
+    bench.call("AddTags", {"ResourceArn": ARN, "Tags": [{"Key": "a", "Value": "2"}, {"Key": "b", "Value": ""}]})
+    assert tags(bench) == ["a=2", "b="]
+    bench.call("DeleteTags", {"ResourceArn": ARN, "TagKeys": ["a", "none"]})
+    assert tags(bench) == ["b="]
+
+
+def test_a_job_has_fifty_tags_at_most():
+    bench = Bench()
+    bench.train(Tags=[{"Key": f"k{i}", "Value": ""} for i in range(50)])
+    assert len(tags(bench)) == 50
+    with pytest.raises(ApiError, match="at most 50 tags"):
+        bench.call("AddTags", {"ResourceArn": ARN, "Tags": [{"Key": "more", "Value": ""}]})
+
+
+@pytest.mark.parametrize(
+    "arn",
+    [
+        ARN + "x",
+        ARN.replace("us-east-1", "eu-west-1"),
+        ARN.replace("training-job", "model"),
+    ],
+)
+def test_tags_of_what_is_not_there(arn):
+    bench = Bench()
+    bench.train()
+    with pytest.raises(ApiError, match=r"Requested resource not found\."):
+        bench.call("ListTags", {"ResourceArn": arn})
+
+
+def test_describe_shows_no_tags():
+    bench = Bench()
+    bench.train(Tags=[{"Key": "a", "Value": "1"}])
+    assert "Tags" not in bench.training()
