@@ -81,8 +81,8 @@ class SandboxServer:
         _living.add(id(self))
         self.endpoint_url = f"http://{HOST}:{self._server.port}"
         self.sandbox.endpoint_url = self.endpoint_url
-        for work in (self._server.serve_forever, self._keep_ticking):
-            thread = threading.Thread(target=work, daemon=True, name=f"sandbox-{work.__name__}")
+        for work in (self._serve, self._keep_ticking):
+            thread = threading.Thread(target=work, daemon=True, name=f"sandbox-{work.__name__.strip('_')}")
             thread.start()
             self._threads.append(thread)
         return self
@@ -98,6 +98,10 @@ class SandboxServer:
         for thread in self._threads:
             thread.join()
         _living.discard(id(self))
+
+    def _serve(self) -> None:
+        assert self._server is not None
+        self._server.serve_forever(poll_interval=self.TICK_SECONDS)
 
     def _keep_ticking(self) -> None:
         wake = self.sandbox.engine.wake
