@@ -12,6 +12,12 @@ from rich.text import Text
 STYLES = {"good": "green", "bad": "bold red", "quiet": "dim", "loud": "bold", "plain": ""}
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Fall silent; rich would end the program, and nobody would clean up."""
+        self.quiet = True
+
+
 class Teller:
     """Prints one line after another, each with the seconds since the beginning.
 
@@ -19,7 +25,7 @@ class Teller:
     """
 
     def __init__(self, *, to_stderr: bool = False, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._console = Console(stderr=to_stderr, highlight=False, soft_wrap=True)
+        self._console = _Console(stderr=to_stderr, highlight=False, soft_wrap=True)
         self._monotonic = monotonic
         self._began = monotonic()
 
