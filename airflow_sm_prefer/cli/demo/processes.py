@@ -20,6 +20,7 @@ import psutil
 
 GRACE_SECONDS = 5.0
 CLOCK_SLACK_SECONDS = 2.0
+LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +82,28 @@ def start(name: str, command: Sequence[str], env: Mapping[str, str], folder: Pat
 def stop(services: Iterable[Service], grace: float = GRACE_SECONDS) -> None:
     """End the services and all they have started: SIGTERM, and SIGKILL to what is left after the grace.
 
+    A service is asked first, so that it can end its own in order; what it leaves behind is asked when it has gone.
+
     Args:
         services: Ended together; one that is gone is passed over, its children are not.
         grace: Seconds.
     """
     services = list(services)
-    members = _members(services)
-    for service in services:
-        if service.is_running():
-            _signal(service.pid, signal.SIGTERM)
+    members = _alive(_members(services))
+    asked: set[psutil.Process] = set()
     deadline = time.monotonic() + grace
-    while (members := _alive(members | _members(services))) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    while members and time.monotonic() < deadline:
+        leaders = {service.pid for service in services if service.is_running()}
+        to_ask = {process for process in members if process.pid in leaders} if leaders else members
+        for process in to_ask - asked:
+            _signal(process.pid, signal.SIGTERM)
+        asked |= to_ask
+        time.sleep(LOOK_SECONDS)
+        members = _alive(members | _members(services))
     while members:
         for process in members:
             _signal(process.pid, signal.SIGKILL)
-        time.sleep(0.05)
+        time.sleep(LOOK_SECONDS)
         members = _alive(members | _members(services))
 
 
