@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, timedelta
 from typing import Any, ClassVar, NoReturn
@@ -31,7 +32,7 @@ from airflow_sm_prefer.operators.lookback import describe_if_there, look_back
 from airflow_sm_prefer.operators.plan import Plan, make_plan
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.operators.worker import Killed, Pause, Worker
-from airflow_sm_prefer.placement import budget
+from airflow_sm_prefer.placement import budget, telling
 from airflow_sm_prefer.placement.deadlines import first_after
 from airflow_sm_prefer.placement.events import Event, Fail, Finish, Found, Sleep, Watch, Woken
 from airflow_sm_prefer.placement.record import decision_record
@@ -133,7 +134,9 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         """Submit the job, or take up the one that an earlier try left, and wait for its end."""
         worker = self._worker(context)
         try:
-            self.log.info("The request, without instances:\n%s", redacted(worker.plan.config))
+            self.log.info(
+                "The request, without instances:\n%s", json.dumps(redacted(worker.plan.config), indent=2, default=str)
+            )
             limits = self._limits(worker.plan)
         except InvalidInput as error:
             raise failures.InvalidTask(str(error)) from error
@@ -148,7 +151,7 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         """
         state = self._state_of(event, context)
         worker = self._worker(context)
-        self.log.info("Waited for %s; it goes on from there.", state.job_name or "an instant")
+        self.log.info("%s", telling.summary(state, self.clock.time()))
         following = Woken() if state.phase is Phase.SLEEPING else worker.look(state)
         return self._drive(context, worker, state, following)
 

@@ -71,6 +71,19 @@ def too_long(state: State) -> str:
     )
 
 
+def summary(state: State, now: float) -> str:
+    """Say in one sentence how far it has come: the trigger's own log may be lost by the time that this is read."""
+    waited = span(budget.spent(state, now))
+    if not state.job_name:
+        return f"Waited {waited} for capacity so far; the list is gone through again now."
+    if state.capacity_at is None:
+        return f"{state.job_name} has waited {waited} for capacity."
+    if state.selected is None:
+        return f"{state.job_name} got capacity after {waited}."
+    place = ordinal(state.selected + 1)
+    return f"{state.job_name} got {state.entries[state.selected]}, the {place} of {len(state.entries)} on the list, after {waited}."
+
+
 def left_out(state: State, named: set[int], judgement: Judgement) -> str:
     """Say which entries a quota takes out of the list."""
     entries = ", ".join(str(state.entries[n]) for n in sorted(named))
