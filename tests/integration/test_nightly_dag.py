@@ -1,0 +1,82 @@
+"""The nightly DAG's file: its shape, its form, and where its lists come from."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from jinja2 import Environment, StrictUndefined
+
+DAGS = Path(__file__).parents[2] / "dags"
+
+
+@pytest.fixture(scope="module")
+def dag() -> Any:
+    from airflow.dag_processing.dagbag import DagBag
+
+    bag = DagBag(str(DAGS))
+    assert not bag.import_errors
+    return bag.dags["nightly_training"]
+
+
+class Variables:
+    """Airflow's ``var`` in a template."""
+
+    def __init__(self, **values: Any) -> None:
+        self._values = values
+
+    @property
+    def json(self) -> Variables:
+        return self
+
+    def get(self, name: str, default: Any) -> Any:
+        return self._values.get(name, default)
+
+
+def rendered(template: str, dag: Any, **variables: Any) -> str:
+    environment = Environment(undefined=StrictUndefined)
+    return environment.from_string(template).render(var=Variables(**variables), params=dict(dag.params))
+
+
+def test_it_runs_nightly_once_at_a_time_and_only_when_wanted(dag: Any) -> None:
+    assert dag.schedule == "@daily"
+    assert dag.catchup is False
+    assert dag.max_active_runs == 1
+    assert dag.is_paused_upon_creation is True
+
+
+def test_the_jobs_and_the_check_follow_each_other(dag: Any) -> None:
+    assert dag.task_dict["prepare"].downstream_task_ids == {"train"}
+    assert dag.task_dict["train"].downstream_task_ids == {"check"}
+    assert dag.task_dict["check"].downstream_task_ids == set()
+
+
+def test_every_param_has_a_form_and_fits_its_own_schema(dag: Any) -> None:
+    for name in dag.params:
+        param = dag.params.get_param(name)
+        jsonschema.validate(param.value, param.schema)
+        assert param.schema["title"], name
+    assert dag.params.get_param("train_on").schema["items"] == {"type": "string"}
+
+
+@pytest.mark.parametrize("wrong", [[], "ml.g5.xlarge", [1], ["ml.g5.xlarge"] * 6])
+def test_the_form_refuses_what_is_no_list_of_types(dag: Any, wrong: Any) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, dag.params.get_param("train_on").schema)
+
+
+@pytest.mark.parametrize(("task_id", "name"), [("train", "train_on"), ("prepare", "prepare_on")])
+def test_the_list_is_the_variables_if_there_is_one_else_the_params(dag: Any, task_id: str, name: str) -> None:
+    template = dag.task_dict[task_id].prefer
+    assert ast.literal_eval(rendered(template, dag)) == dag.params[name]
+    changed = ["ml.p5.48xlarge", {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": 2}]
+    assert ast.literal_eval(rendered(template, dag, **{f"nightly_{name}": changed})) == changed
+
+
+def test_a_run_without_a_logical_date_has_a_place_in_s3(dag: Any) -> None:
+    assert "run_after" in json.dumps(dag.task_dict["train"].config)
+    assert "logical_date" not in json.dumps(dag.task_dict["train"].config)
