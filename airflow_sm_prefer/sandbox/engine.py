@@ -183,17 +183,27 @@ class Engine:
 
     def _step(self, now: float) -> None:
         self._listen(now)
+        # Each instant by itself: a fake clock may have passed several at once, and capacity that came before a limit
+        # was over must be found before it.
+        while self._agenda.next() <= now:
+            self._meet(self._agenda.next())
+        self._settle(now)
         self._send_late_events(now)
-        for job in self._agenda.pop_due(now):
+
+    def _meet(self, instant: float) -> None:
+        for job in self._agenda.pop_due(instant):
             if job is None:
                 self._floor.stir()
             elif job.is_live:
-                self._look_at(job, now)
+                self._look_at(job, max(instant, job.modified))
+        self._settle(instant)
+
+    def _settle(self, now: float) -> None:
         if self._floor.came_free:
             for job, cause in self._floor.displaced(self.elapsed(now)):
-                self._displace(job, cause, now)
+                self._displace(job, cause, max(now, job.modified))
         for job, choice in self._floor.sweep(self.elapsed(now)):
-            self._place(job, choice, now)
+            self._place(job, choice, max(now, job.modified))
 
     def _hear(self, key: RunKey, news: Phase | RunResult) -> None:
         """Take a runner's report; it may come from any thread."""

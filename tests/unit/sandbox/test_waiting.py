@@ -148,6 +148,15 @@ def test_an_accelerated_job_without_a_limit_waits_two_days():
     assert bench.state() == ("Stopped", "MaxPendingTimeExceeded")
 
 
+def test_a_clock_that_jumps_finds_capacity_that_came_before_the_limit():
+    bench = Bench(capacity={G5: [0, {"after": 1200, "count": 1}]})
+    bench.train(StoppingCondition={"MaxPendingTimeInSeconds": 1800, "MaxRuntimeInSeconds": 9000})
+    bench.clock.advance(5000)
+    assert bench.state() == ("InProgress", "Training")
+    starts = [t["StartTime"] for t in bench.training()["SecondaryStatusTransitions"]]
+    assert starts == sorted(starts)
+
+
 def test_the_pending_limit_does_not_end_a_running_job():
     bench = Bench(seconds=3000, capacity={G5: 1})
     bench.train(StoppingCondition={"MaxPendingTimeInSeconds": 1800, "MaxRuntimeInSeconds": 5000})
