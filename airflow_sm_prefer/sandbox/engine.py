@@ -156,6 +156,16 @@ class Engine:
         job.stop(cause.value, now)
         self._leave(job)
 
+    def buy_plan(self, caller: Caller, spec: PlanSpec) -> None:
+        """Give one account a plan; its instants count from the sandbox's beginning."""
+        self._give_plan(self.account(caller), spec)
+
+    def delete(self, job: Job) -> None:
+        """Forget an ended job; its name stays used."""
+        account = self.account(Caller(job.account, job.region))
+        del account.jobs[job.kind, job.name]
+        account.used_names.add((job.kind, job.name))
+
     # What the control API does
 
     def set_capacity(self, kind: CapacityKind, timelines: Mapping[str, Timeline]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airflow_sm_prefer.clock import SystemClock
 from airflow_sm_prefer.errors import InvalidSetting
-from airflow_sm_prefer.sandbox.runner import LocalRunner
+from airflow_sm_prefer.sandbox.runner import ImageTable, LocalRunner
 from airflow_sm_prefer.sandbox.scenario_file import as_scenario
 from airflow_sm_prefer.sandbox.server import SandboxServer
 
@@ -29,5 +29,5 @@ def local_server(*, port: int, scenario: Path | None, speed: float, workdir: Pat
         raise InvalidSetting(msg)
     read = as_scenario(scenario)
     clock = SystemClock()
-    runner = LocalRunner(workdir, speed=speed, clock=clock)
+    runner = LocalRunner(workdir, ImageTable(read.images), speed=speed, clock=clock)
     return SandboxServer(read, port=port, clock=clock, speed=speed, runner=runner)

@@ -36,6 +36,10 @@ class PlanSpec:
     region: str | None = None
     zone: str | None = None
 
+    def named(self, name: str) -> PlanSpec:
+        """Return the same plan under another name."""
+        return replace(self, name=name)
+
     def later(self, seconds: float) -> PlanSpec:
         """Return the same plan with its blocks so much later."""
         blocks = tuple(Block(block.starts + seconds, block.lasts) for block in self.blocks)

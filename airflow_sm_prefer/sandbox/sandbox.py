@@ -16,9 +16,12 @@ from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection, throttled
 from airflow_sm_prefer.sandbox.effects import Emit
 from airflow_sm_prefer.sandbox.engine import Engine
-from airflow_sm_prefer.sandbox.operations.base import Handler, Operations
+from airflow_sm_prefer.sandbox.operations.base import Operations
+from airflow_sm_prefer.sandbox.operations.offerings import Offerings
 from airflow_sm_prefer.sandbox.operations.plans import TrainingPlans
 from airflow_sm_prefer.sandbox.operations.processing import ProcessingJobs
+from airflow_sm_prefer.sandbox.operations.search import Search
+from airflow_sm_prefer.sandbox.operations.service_quotas import ServiceQuotas
 from airflow_sm_prefer.sandbox.operations.tags import Tags
 from airflow_sm_prefer.sandbox.operations.training import TrainingJobs
 from airflow_sm_prefer.sandbox.rates import RateLimits
@@ -26,7 +29,7 @@ from airflow_sm_prefer.sandbox.runs import Runner
 from airflow_sm_prefer.sandbox.scenario import Scenario
 from airflow_sm_prefer.sandbox.scenario_file import as_scenario
 from airflow_sm_prefer.sandbox.scripted import ScriptedRunner
-from airflow_sm_prefer.sandbox.shapes import Constraints, sagemaker_model
+from airflow_sm_prefer.sandbox.shapes import Constraints, service_model
 
 DEFAULT_CALLER = Caller("123456789012", "us-east-1")
 """Who calls when nobody says: the account that moto takes for unknown access keys."""
@@ -98,28 +101,41 @@ class Sandbox:
             "ProcessingInstancePreferenceList": settings.max_preferences,
         }
         self._constraints = Constraints(lengths, open_enums=settings.allow_unknown_types)
-        self._handlers = self._all_handlers()
+        groups = self._groups()
+        self._handlers = {name: handler for group in groups for name, handler in group.handlers().items()}
+        self._services = {name: group.SERVICE for group in groups for name in group.NAMES}
 
-    def _all_handlers(self) -> dict[str, Handler]:
-        groups: list[Operations] = [
+    def _groups(self) -> list[Operations]:
+        return [
             TrainingJobs(self.engine, self.scenario),
             ProcessingJobs(self.engine, self.scenario),
             Tags(self.engine),
             TrainingPlans(self.engine),
+            Offerings(self.engine),
+            Search(self.engine),
+            ServiceQuotas(self.engine),
         ]
-        return {name: handler for group in groups for name, handler in group.handlers().items()}
 
-    @property
-    def operations(self) -> frozenset[str]:
-        """The operations that are ours, in AWS's spelling."""
-        return frozenset(self._handlers)
+    def has(self, service: str, operation: str) -> bool:
+        """Whether an operation is ours, for some of its requests at least.
 
-    def owns(self, operation: str, request: Mapping[str, Any]) -> bool:
-        """Whether a call is for us: tags of anything but a job are not."""
-        if operation not in self._handlers:
-            return False
-        arn = request.get("ResourceArn")
-        return arn is None or ":training-job/" in arn or ":processing-job/" in arn
+        Args:
+            service: As botocore calls it.
+            operation: In AWS's spelling.
+        """
+        return self._services.get(operation) == service
+
+    def owns(self, request: Mapping[str, Any]) -> bool:
+        """Whether a request of an operation of ours is for us.
+
+        Tags of anything but a job are not, nor a search for it, nor the quotas of another service.
+        """
+        arn = request.get("ResourceArn", ":training-job/")
+        return (
+            (":training-job/" in arn or ":processing-job/" in arn)
+            and request.get("Resource", "TrainingJob") == "TrainingJob"
+            and request.get("ServiceCode", "sagemaker") == "sagemaker"
+        )
 
     def call(
         self, operation: str, request: Mapping[str, Any] | None = None, caller: Caller = DEFAULT_CALLER
@@ -195,7 +211,8 @@ class Sandbox:
             raise fault.exception()
         if not self.rates.allow(caller.account, caller.region, operation, self.clock.time()):
             raise throttled()
-        self._constraints.check(sagemaker_model().operation_model(operation), request)
+        model = service_model(self._services[operation])
+        self._constraints.check(model.operation_model(operation), request)
         self.tick()
         with self.engine.locked():
             response = self._handlers[operation](caller, request)

@@ -24,7 +24,7 @@ from airflow_sm_prefer.sandbox.quotas import known_quota
 from airflow_sm_prefer.sandbox.rates import DEFAULT_RATES
 from airflow_sm_prefer.sandbox.scenario import Scenario
 from airflow_sm_prefer.sandbox.settings import Settings
-from airflow_sm_prefer.sandbox.shapes import sagemaker_model
+from airflow_sm_prefer.sandbox.shapes import service_model
 from airflow_sm_prefer.sandbox.yaml_nodes import Node
 
 INSTANCE_TYPES = catalog.TRAINING_TYPES | catalog.PROCESSING_TYPES
@@ -131,7 +131,7 @@ def read_rates(node: Node) -> dict[str, float]:
         return {}
     rates = dict(DEFAULT_RATES)
     for key, value in node.items():
-        name = key.one_of(sagemaker_model().operation_names, "an operation of SageMaker's")
+        name = key.one_of(service_model("sagemaker").operation_names, "an operation of SageMaker's")
         if value.is_off():
             rates.pop(name, None)
         else:
@@ -145,7 +145,7 @@ def read_call_fault(node: Node) -> CallFault:
     members = node.members(known, ("operation", "error"))
     operation = members["operation"]
     if "*" not in operation.text():
-        operation.one_of(sagemaker_model().operation_names, "an operation of SageMaker's")
+        operation.one_of(service_model("sagemaker").operation_names, "an operation of SageMaker's")
     return CallFault(
         operation=operation.text(),
         error=members["error"].choice(CallError),

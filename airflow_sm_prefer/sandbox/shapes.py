@@ -17,9 +17,9 @@ from airflow_sm_prefer.sandbox.api_errors import invalid
 
 
 @cache
-def sagemaker_model() -> ServiceModel:
-    """Return botocore's model of SageMaker."""
-    return botocore.session.get_session().get_service_model("sagemaker")
+def service_model(name: str) -> ServiceModel:
+    """Return botocore's model of a service."""
+    return botocore.session.get_session().get_service_model(name)
 
 
 class Constraints:

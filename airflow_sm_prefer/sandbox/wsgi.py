@@ -16,6 +16,9 @@ from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection
 from airflow_sm_prefer.sandbox.control import Control
 from airflow_sm_prefer.sandbox.sandbox import Sandbox
 
+SERVICES = {"sagemaker": "sagemaker", "servicequotas": "service-quotas"}
+"""The services that have operations of ours: by the name in a signature, the name in botocore."""
+
 StartResponse = Callable[..., Any]
 
 
@@ -43,26 +46,26 @@ class Endpoint:
             scope = guards.signed_scope(headers, environ.get("QUERY_STRING", ""))
         except guards.Refused as refusal:
             return _forbidden(str(refusal))(environ, start_response)
-        if scope.service == "sagemaker":
-            response = self._sagemaker(request, scope)
-            if response is not None:
-                return response(environ, start_response)
+        response = self._ours(request, scope)
+        if response is not None:
+            return response(environ, start_response)
         return self._backdrop(environ, start_response)
 
-    def _sagemaker(self, request: Request, scope: guards.Scope) -> Response | None:
-        """Answer a call of SageMaker's API, or leave it to moto."""
+    def _ours(self, request: Request, scope: guards.Scope) -> Response | None:
+        """Answer a call that is the sandbox's, or leave it to moto."""
         operation = protocol.operation_name(request.headers.get("X-Amz-Target", ""))
-        if operation not in self._sandbox.operations:
+        service = SERVICES.get(scope.service)
+        if service is None or not self._sandbox.has(service, operation):
             return None
         body = request.get_data(cache=True)
         try:
-            asked = protocol.read("sagemaker", operation, body)
-            if not self._sandbox.owns(operation, asked):
+            asked = protocol.read(service, operation, body)
+            if not self._sandbox.owns(asked):
                 # Moto reads the body again.
                 request.environ["wsgi.input"] = io.BytesIO(body)
                 return None
             caller = Caller(backdrop.account_of(scope.access_key), scope.region)
-            answer = protocol.write("sagemaker", operation, self._sandbox.call(operation, asked, caller))
+            answer = protocol.write(service, operation, self._sandbox.call(operation, asked, caller))
         except ApiError as refusal:
             answer = protocol.write_error(refusal)
         except DroppedConnection:

@@ -22,6 +22,9 @@ class Operations:
         engine: Whose state they read and change.
     """
 
+    SERVICE = "sagemaker"
+    """The service that has them, as botocore calls it."""
+
     NAMES: tuple[str, ...] = ()
     """The operations that the group has, in AWS's spelling."""
 

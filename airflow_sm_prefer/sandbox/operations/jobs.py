@@ -58,7 +58,7 @@ class Jobs(Operations):
 
     def describe(self, caller: Caller, request: Request) -> Response:
         """Return a job's present state."""
-        return describe(self._find(caller, request))
+        return describe(self.find(caller, request))
 
     def stop(self, caller: Caller, request: Request) -> Response:
         """Begin to stop a live job; one that stops already goes on stopping.
@@ -66,7 +66,7 @@ class Jobs(Operations):
         Raises:
             ApiError: it has ended.
         """
-        job = self._find(caller, request)
+        job = self.find(caller, request)
         if not job.is_live:
             raise invalid(f"The request was rejected because the {self.KIND.value} job is in status {job.status}.")
         if job.status != "Stopping":
@@ -87,6 +87,14 @@ class Jobs(Operations):
         elapsed = self.engine.elapsed(self.engine.clock.time())
         return Context(self.account(caller).plans, elapsed, self._scenario.algorithms)
 
+    def find(self, caller: Caller, request: Mapping[str, Any]) -> Job:
+        """Return the job that a request names.
+
+        Raises:
+            ApiError: there is none.
+        """
+        return self.account(caller).job(self.KIND, request[f"{self.KIND.word}JobName"])
+
     def _visible(self, jobs: Iterable[Job]) -> Iterable[Job]:
         """Return what a List knows of jobs: it may lag behind Describe."""
         lag = self.engine.settings.list_delay_seconds / self.engine.speed
@@ -94,9 +102,6 @@ class Jobs(Operations):
             return jobs
         instant = self.engine.clock.time() - lag
         return [state for job in jobs if (state := job.as_of(instant)) is not None]
-
-    def _find(self, caller: Caller, request: Mapping[str, Any]) -> Job:
-        return self.account(caller).job(self.KIND, request[f"{self.KIND.word}JobName"])
 
     def _refuse_used_name(self, account: Account, name: str, arn: str) -> None:
         if (self.KIND, name) in account.jobs or (self.KIND, name) in account.used_names:
