@@ -81,7 +81,8 @@ def summary(state: State, now: float) -> str:
     if state.selected is None:
         return f"{state.job_name} got capacity after {waited}."
     place = ordinal(state.selected + 1)
-    return f"{state.job_name} got {state.entries[state.selected]}, the {place} of {len(state.entries)} on the list, after {waited}."
+    chosen = f"{state.entries[state.selected]}, the {place} of {len(state.entries)} on the list"
+    return f"{state.job_name} got {chosen}, after {waited}."
 
 
 def left_out(state: State, named: set[int], judgement: Judgement) -> str:
