@@ -151,7 +151,8 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         """
         state = self._state_of(event, context)
         worker = self._worker(context)
-        self.log.info("%s", telling.summary(state, self.clock.time()))
+        if summary := telling.summary(state, self.clock.time()):
+            self.log.info("%s", summary)
         following = Woken() if state.phase is Phase.SLEEPING else worker.look(state)
         return self._drive(context, worker, state, following)
 

@@ -72,12 +72,15 @@ def too_long(state: State) -> str:
 
 
 def summary(state: State, now: float) -> str:
-    """Say in one sentence how far it has come: the trigger's own log may be lost by the time that this is read."""
+    """Say how far it had come, since the trigger's own log may be lost by the time that this is read.
+
+    Empty for a job that had nothing when it was last seen: what has changed since is told by itself.
+    """
     waited = span(budget.spent(state, now))
     if not state.job_name:
         return f"Waited {waited} for capacity so far; the list is gone through again now."
     if state.capacity_at is None:
-        return f"{state.job_name} has waited {waited} for capacity."
+        return ""
     if state.selected is None:
         return f"{state.job_name} got capacity after {waited}."
     place = ordinal(state.selected + 1)
