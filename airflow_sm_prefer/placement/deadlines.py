@@ -29,12 +29,12 @@ def first_after(written: str, instant: float, zone: tzinfo) -> float:
     if found is None:
         msg = f"start_by={written!r} is no time of day. Write it as '06:00' or '06:00:00', in the DAG's time zone."
         raise InvalidSetting(msg)
-    clock = [int(found[part] or 0) for part in ("hour", "minute", "second")]
+    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
     day = pendulum.from_timestamp(instant, tz="UTC").in_timezone(zone).date()  # type: ignore[arg-type]
     for ahead in range(3):
         on = day.add(days=ahead)
         # Through the naive time of the next day, not by adding 24 hours: a change of the clock shifts those.
-        due = pendulum.datetime(on.year, on.month, on.day, *clock, tz=zone)  # type: ignore[arg-type]
+        due = pendulum.datetime(on.year, on.month, on.day, hour, minute, second, tz=zone)  # type: ignore[arg-type]
         if due.timestamp() > instant:
             return due.timestamp()
     raise AssertionError  # pragma: no cover - three days hold every time of day

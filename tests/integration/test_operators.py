@@ -266,9 +266,11 @@ def test_stopped_is_a_success_only_where_the_author_says_so() -> None:
 
 def test_a_job_at_the_end_of_its_own_runtime_is_no_success() -> None:
     config = {**TRAINING, "StoppingCondition": {"MaxRuntimeInSeconds": 100}}
-    with airflow_and_sandbox(runner=ScriptedRunner(default=Script(seconds=600))) as airflow:
-        with pytest.raises(LimitReached, match="MaxRuntime"):
-            airflow.run(training(config=config))
+    with (
+        airflow_and_sandbox(runner=ScriptedRunner(default=Script(seconds=600))) as airflow,
+        pytest.raises(LimitReached, match="MaxRuntime"),
+    ):
+        airflow.run(training(config=config))
 
 
 def test_a_failed_script_fails_with_its_own_words() -> None:
@@ -477,7 +479,12 @@ def test_a_job_that_was_submitted_without_waiting_is_not_stopped_by_the_worker()
 
 
 def test_rendered_counts_become_integers_before_they_are_sent() -> None:
-    prefer = '[{"InstanceType": "ml.p5.48xlarge", "InstanceCount": "2"}, {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": "4"}]'
+    prefer = json.dumps(
+        [
+            {"InstanceType": "ml.p5.48xlarge", "InstanceCount": "2"},
+            {"InstanceType": "ml.p4d.24xlarge", "InstanceCount": "4"},
+        ]
+    )
     config = {
         **TRAINING,
         "ResourceConfig": {"VolumeSizeInGB": "30", "KeepAlivePeriodInSeconds": "60"},

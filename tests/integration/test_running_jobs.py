@@ -114,6 +114,10 @@ class World:
     def object(self, key: str) -> bytes:
         return self.s3.get_object(Bucket="data", Key=key)["Body"].read()
 
+    def packed(self, key: str, name: str) -> bytes:
+        with tarfile.open(fileobj=io.BytesIO(self.object(key))) as tar:
+            return tar.extractfile(name).read()
+
 
 def channel(name: str, uri: str, **more: Any) -> dict[str, Any]:
     source = {"S3DataType": "S3Prefix", "S3Uri": uri, **more}
@@ -158,8 +162,7 @@ def test_a_script_finds_its_data_its_settings_and_its_place(world: World, monkey
     )
     assert job["TrainingJobStatus"] == "Completed", job.get("FailureReason")
     assert job["ModelArtifacts"]["S3ModelArtifacts"] == "s3://data/models/job/output/model.tar.gz"
-    packed = tarfile.open(fileobj=io.BytesIO(world.object("models/job/output/model.tar.gz")))
-    seen = json.load(packed.extractfile("seen.json"))
+    seen = json.loads(world.packed("models/job/output/model.tar.gz", "seen.json"))
     assert seen["files"] == ["a/one.txt", "two.txt"]
     assert seen["hyperparameters"] == {"epochs": "3"}
     assert seen["resources"]["current_host"] == "algo-1"
@@ -278,8 +281,7 @@ def test_a_stopped_script_hears_of_it_and_its_model_is_kept(world: World) -> Non
     world.sagemaker.stop_training_job(TrainingJobName="job")
     job = world.ended("job")
     assert job["TrainingJobStatus"] == "Stopped"
-    packed = tarfile.open(fileobj=io.BytesIO(world.object("models/job/output/model.tar.gz")))
-    assert packed.extractfile("last").read() == b"saved"
+    assert world.packed("models/job/output/model.tar.gz", "last") == b"saved"
 
 
 def test_a_script_that_will_not_stop_is_killed_after_its_grace(world: World) -> None:
