@@ -7,7 +7,9 @@ old run is cleared.
 
 from __future__ import annotations
 
+import io
 import os
+import tarfile
 from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +18,7 @@ from airflow.sdk import DAG, Param, task
 
 from airflow_sm_prefer.operators.sagemaker import SageMakerPreferProcessingOperator, SageMakerPreferTrainingOperator
 
+ACCURACY = 0.9
 SCRIPTS = Path(__file__).parent / "scripts"
 RUN = "s3://{{ var.value.get('nightly_bucket', params.bucket) }}/nightly-digits/{{ dag_run.run_after | ts_nodash }}"
 ROLE = "{{ var.value.get('nightly_role', params.role) }}"
@@ -137,8 +140,27 @@ with DAG(
 
     @task
     def check(trained: dict, run: str) -> float:
-        """Load the model from S3 and fail the run if it recognizes less than nine of ten digits it has never seen."""
-        raise NotImplementedError(trained, run)
+        """Load the model from S3, and fail the run if it knows fewer than nine of ten digits that it has never seen."""
+        import joblib
+        import numpy as np
+        from airflow.providers.amazon.aws.hooks.s3 import S3Hook
+        from airflow.sdk.exceptions import AirflowFailException
+
+        def read(uri: str) -> io.BytesIO:
+            bucket, key = S3Hook.parse_s3_url(uri)
+            return io.BytesIO(S3Hook().get_key(key, bucket).get()["Body"].read())
+
+        with tarfile.open(fileobj=read(trained["Training"]["ModelArtifacts"]["S3ModelArtifacts"])) as packed:
+            names = [name for name in packed.getnames() if name.endswith("model.joblib")]
+            model = joblib.load(packed.extractfile(names[0]))
+        test = np.loadtxt(read(f"{run}/split/test/test.csv"), delimiter=",")
+        accuracy = float((model.predict(test[:, 1:]) == test[:, 0]).mean())
+        if accuracy < ACCURACY:
+            raise AirflowFailException(
+                f"The model knows {accuracy:.1%} of {len(test)} digits; {ACCURACY:.0%} are needed."
+            )
+        print(f"The model knows {accuracy:.1%} of {len(test)} digits that it has never seen.")
+        return accuracy
 
     upload(RUN) >> prepare >> train
     check(train.output, RUN)

@@ -14,7 +14,7 @@ import typer
 
 from airflow_sm_prefer.cli.demo import ports, processes, record
 from airflow_sm_prefer.cli.demo.console import Teller
-from airflow_sm_prefer.cli.demo.environment import Addresses
+from airflow_sm_prefer.cli.demo.environment import Addresses, shed_foreign
 from airflow_sm_prefer.cli.demo.errors import DemoError, Interrupted
 from airflow_sm_prefer.cli.demo.home import Home, default_home
 from airflow_sm_prefer.cli.demo.report import Report
@@ -55,6 +55,7 @@ def demo(
 def run(folder: Home, tell: Teller, signals: Signals, *, keep: bool, as_json: bool) -> int:
     """Run one demo in its folder and return the exit code: 0 only when the DAG run succeeded."""
     refuse_second(folder, tell)
+    shed_foreign()
     addresses = Addresses(ports.pick(AIRFLOW_PORT), ports.pick(SANDBOX_PORT))
     stack = Stack(folder, addresses, signals.held)
     report = run_and_clean_up(Session(folder, stack, tell), signals, keep=keep)

@@ -8,8 +8,8 @@ from typing import Any
 from airflow_sm_prefer.cli.demo.rest import AirflowApi
 
 ENDED = frozenset({"success", "failed"})
-OURS = "airflow_sm_prefer"
-"""Part of our loggers' names: what the operators and the trigger tell, without Airflow's own lines."""
+OURS = ("airflow_sm_prefer", "task.stdout")
+"""Parts of the loggers' names that are told: the operators, the trigger, and what a DAG's own code prints."""
 
 WORDS = {
     "running": "runs on a worker",
@@ -61,8 +61,8 @@ class Follower:
 
 
 def our_lines(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Return what this package's own loggers wrote, but not what takes more than a line, as a whole request does."""
+    """Return what tells of the run, without Airflow's own lines and without what takes several, as a whole request."""
     for entry in entries:
         text = str(entry.get("event", ""))
-        if OURS in str(entry.get("logger", "")) and "\n" not in text:
+        if any(name in str(entry.get("logger", "")) for name in OURS) and "\n" not in text:
             yield text

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from airflow_sm_prefer.cli.demo.environment import REGION
+from airflow_sm_prefer.cli.demo.environment import ACCESS_KEY, REGION, SECRET_KEY
 
 
 class Jobs:
@@ -39,6 +39,6 @@ class Jobs:
         import boto3  # noqa: PLC0415
         from botocore.config import Config  # noqa: PLC0415
 
-        session = boto3.Session(aws_access_key_id="sandbox", aws_secret_access_key="sandbox", region_name=REGION)  # noqa: S106
+        session = boto3.Session(aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY, region_name=REGION)
         config = Config(retries={"mode": "standard"}, proxies={}, s3={"addressing_style": "path"})
         return session.client(service, endpoint_url=self._endpoint, config=config)

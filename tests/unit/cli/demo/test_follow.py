@@ -71,6 +71,7 @@ def test_only_our_own_single_lines_are_told() -> None:
         {"logger": "airflow.task.operators.airflow_sm_prefer.operators.sagemaker.X", "event": "ours"},
         {"logger": "airflow_sm_prefer.operators", "event": "a request:\n{}"},
         {"logger": "airflow.models", "event": "not ours"},
+        {"logger": "task.stdout", "event": "printed"},
         {"event": "nobody's"},
     ]
-    assert list(our_lines(entries)) == ["ours"]
+    assert list(our_lines(entries)) == ["ours", "printed"]
