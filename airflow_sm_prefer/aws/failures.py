@@ -59,7 +59,7 @@ class CallFailure:
         return f"{self.operation}: {self.code}: {self.message}"
 
 
-class CallFailed(SmPreferError):  # noqa: N818  the package's errors are named after what happened
+class CallFailed(SmPreferError):
     """A call to AWS failed; :attr:`failure` says how."""
 
     def __init__(self, failure: CallFailure) -> None:

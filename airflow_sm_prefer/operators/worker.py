@@ -182,5 +182,5 @@ class Worker:
         return Woken()
 
 
-class Killed(Exception):  # noqa: N818 - not an error: it was asked for
+class Killed(Exception):
     """The task was told to end before it created a job."""

@@ -34,7 +34,7 @@ def first_after(written: str, instant: float, zone: tzinfo) -> float:
     for ahead in range(3):
         on = day.add(days=ahead)
         # Through the naive time of the next day, not by adding 24 hours: a change of the clock shifts those.
-        due = pendulum.datetime(on.year, on.month, on.day, hour, minute, second, tz=zone)  # type: ignore[arg-type]
+        due = pendulum.datetime(on.year, on.month, on.day, hour, minute, second, tz=zone)
         if due.timestamp() > instant:
             return due.timestamp()
     raise AssertionError  # pragma: no cover - three days hold every time of day

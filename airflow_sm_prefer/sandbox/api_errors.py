@@ -19,7 +19,7 @@ class ApiError(Exception):
         self.status = status
 
 
-class DroppedConnection(Exception):  # noqa: N818 - nothing is answered, so there is no error to name
+class DroppedConnection(Exception):
     """The connection is closed without an answer: an injected fault."""
 
 

@@ -19,7 +19,7 @@ CONTROL_PATH = "/_sandbox/"
 _SIGV4 = re.compile(r"AWS4-[A-Z0-9-]+\s+Credential=([^,\s]+)")
 
 
-class Refused(Exception):  # noqa: N818 - it says what happened
+class Refused(Exception):
     """A request that the sandbox won't look at; the message says why."""
 
 

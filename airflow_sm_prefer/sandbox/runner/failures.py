@@ -12,7 +12,7 @@ NO_IMAGE = (
 )
 
 
-class RunFailed(Exception):  # noqa: N818 - a job's end, not a fault of ours
+class RunFailed(Exception):
     """The job ends as Failed, for this reason."""
 
 
