@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from airflow_sm_prefer.cli.demo.rest import AirflowApi
@@ -66,3 +66,13 @@ def our_lines(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         text = str(entry.get("event", ""))
         if any(name in str(entry.get("logger", "")) for name in OURS) and "\n" not in text:
             yield text
+
+
+def last_words(entries: Sequence[Mapping[str, Any]], lines: int = 15) -> list[str]:
+    """Return the end of a task's log as a person reads it: each event, and the error that it tells of."""
+    told: list[str] = []
+    for entry in entries:
+        told.extend(str(entry.get("event", "")).splitlines())
+        errors = entry.get("error_detail") or []
+        told.extend(f"{error.get('exc_type')}: {error.get('exc_value')}" for error in errors)
+    return told[-lines:]

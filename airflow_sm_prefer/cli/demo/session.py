@@ -10,7 +10,7 @@ from airflow_sm_prefer.cli.demo import report as reports
 from airflow_sm_prefer.cli.demo.console import Teller
 from airflow_sm_prefer.cli.demo.environment import SPEED
 from airflow_sm_prefer.cli.demo.errors import DemoError
-from airflow_sm_prefer.cli.demo.follow import ENDED, Follower
+from airflow_sm_prefer.cli.demo.follow import ENDED, Follower, last_words
 from airflow_sm_prefer.cli.demo.home import Home
 from airflow_sm_prefer.cli.demo.jobs import Jobs
 from airflow_sm_prefer.cli.demo.neighbour import Neighbour
@@ -55,6 +55,8 @@ class Session:
         run_id = self._trigger(api)
         state = self._follow(api, run_id)
         wall_seconds = time.monotonic() - began
+        if state != "success":
+            self._show_failures(api, run_id)
         return self._report(api, run_id, state, wall_seconds)
 
     def _trigger(self, api: AirflowApi) -> str:
@@ -81,6 +83,14 @@ class Session:
             time.sleep(LOOK_SECONDS)
         msg = f"The run isn't over after {RUN_SECONDS:.0f} s; the logs are in {self.home.logs}."
         raise DemoError(msg, self.home.logs / "scheduler.log")
+
+    def _show_failures(self, api: AirflowApi, run_id: str) -> None:
+        for instance in api.task_instances(DAG_ID, run_id):
+            if instance["state"] == "failed":
+                entries = api.log(DAG_ID, run_id, instance["task_id"], instance["try_number"])
+                self.tell.block(f"--- the end of the log of {instance['task_id']}", "quiet")
+                self.tell.block("\n".join(last_words(entries)))
+        self.tell.block(f"The logs of all tasks are in {self.home.airflow / 'logs'}.", "quiet")
 
     def _report(self, api: AirflowApi, run_id: str, state: str, wall_seconds: float) -> Report:
         jobs = Jobs(self.stack.addresses.sandbox)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_sm_prefer.cli.demo.follow import Follower, our_lines
+from airflow_sm_prefer.cli.demo.follow import Follower, last_words, our_lines
 
 
 class FakeApi:
@@ -75,3 +75,11 @@ def test_only_our_own_single_lines_are_told() -> None:
         {"event": "nobody's"},
     ]
     assert list(our_lines(entries)) == ["ours", "printed"]
+
+
+def test_the_last_words_of_a_task_tell_its_error() -> None:
+    entries = [
+        {"event": "one\ntwo"},
+        {"event": "Task failed", "error_detail": [{"exc_type": "AirflowFailException", "exc_value": "too few digits"}]},
+    ]
+    assert last_words(entries, 3) == ["two", "Task failed", "AirflowFailException: too few digits"]
