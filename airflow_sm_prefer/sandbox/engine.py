@@ -26,7 +26,7 @@ from airflow_sm_prefer.sandbox.floor import Floor
 from airflow_sm_prefer.sandbox.job import Job, StopCause
 from airflow_sm_prefer.sandbox.plans import Plan, PlanSpec
 from airflow_sm_prefer.sandbox.record import Record, state_entry
-from airflow_sm_prefer.sandbox.runs import Ending, Phase, Runner, RunResult, RunSpec
+from airflow_sm_prefer.sandbox.runs import Ending, Phase, Runner, RunResult
 from airflow_sm_prefer.sandbox.scenario import Scenario
 from airflow_sm_prefer.sandbox.settings import PendingExpiry
 
@@ -247,7 +247,7 @@ class Engine:
         if job.stopping is StopCause.FAULT and doom is not None:
             job.stopping = None
             result = RunResult(Ending.FAILED, doom.reason)
-        if _may_retry(job, result):
+        if job.may_retry(result):
             job.retries += 1
             self._requeue(job, "Restarting", now)
             return
@@ -317,23 +317,11 @@ class Engine:
             self._start(job)
 
     def _start(self, job: Job) -> None:
-        assert job.selected is not None
         job.run_due = None
         doom = self.faults.for_run(job.name)
         if doom is not None:
             self._doomed[job.number] = doom
-        spec = RunSpec(
-            kind=job.kind.value,
-            name=job.name,
-            arn=job.arn,
-            account=job.account,
-            region=job.region,
-            request=job.request,
-            instance_type=job.selected.instance_type,
-            instance_count=job.selected.count,
-            endpoint_url=self._endpoint_url(),
-            environment_id=f"{job.number:06d}-{job.launches}",
-        )
+        spec = job.run_spec(self._endpoint_url())
         self._effects.start((job.number, job.launches), spec)
 
     def _displace(self, job: Job, cause: StopCause, now: float) -> None:
@@ -404,11 +392,3 @@ class Engine:
 
 def _is_past(deadline: float | None, now: float) -> bool:
     return deadline is not None and deadline <= now
-
-
-def _may_retry(job: Job, result: RunResult) -> bool:
-    """RetryStrategy starts a job again after an InternalServerError, and only then (RetryStrategy)."""
-    allowed = job.request.get("RetryStrategy", {}).get("MaximumRetryAttempts", 0)
-    failed = result.ending is Ending.FAILED and job.stopping is None
-    internal = (result.failure_reason or "").startswith("InternalServerError")
-    return bool(failed and internal and job.retries < allowed)

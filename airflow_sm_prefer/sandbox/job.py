@@ -15,7 +15,7 @@ from typing import Any
 from airflow_sm_prefer.sandbox.demand import Candidate, Demand
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.quotas import Use
-from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult
+from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult, RunSpec
 
 FAILURE_REASON_LENGTH = 1024
 
@@ -231,6 +231,29 @@ class Job:
         """Lose the instances and go back to waiting, with everything that was waited before still counted."""
         self.selected = self.run_due = self.run_started = self.stopping = None
         self.move(secondary, now)
+
+    def may_retry(self, result: RunResult) -> bool:
+        """Whether RetryStrategy starts it again: after an InternalServerError, and only then (RetryStrategy)."""
+        allowed = self.request.get("RetryStrategy", {}).get("MaximumRetryAttempts", 0)
+        failed = result.ending is Ending.FAILED and self.stopping is None
+        internal = (result.failure_reason or "").startswith("InternalServerError")
+        return bool(failed and internal and self.retries < allowed)
+
+    def run_spec(self, endpoint_url: str) -> RunSpec:
+        """Return what a runner has to know to start it on the instances that it has."""
+        assert self.selected is not None
+        return RunSpec(
+            kind=self.kind.value,
+            name=self.name,
+            arn=self.arn,
+            account=self.account,
+            region=self.region,
+            request=self.request,
+            instance_type=self.selected.instance_type,
+            instance_count=self.selected.count,
+            endpoint_url=endpoint_url,
+            environment_id=f"{self.number:06d}-{self.launches}",
+        )
 
     def end_run(self, result: RunResult, now: float) -> None:
         """Take over how the run ended."""

@@ -177,13 +177,17 @@ def _plan(arn: str, types: set[str], context: Context) -> Breaches:
     plan = context.plans.get(arn)
     if plan is None:
         yield f"Training plan {arn} does not exist."
-        return
+    else:
+        yield from _plan_fits(plan, types, context)
+
+
+def _plan_fits(plan: Plan, types: set[str], context: Context) -> Breaches:
     status = plan.status(context.elapsed)
     if status not in {"Scheduled", "Active"}:
-        yield f"Training plan {arn} is in status {status}; it must be Scheduled or Active."
+        yield f"Training plan {plan.arn} is in status {status}; it must be Scheduled or Active."
     if plan.spec.instance_type not in types:
         asked = ", ".join(sorted(types))
-        yield f"Training plan {arn} is for instance type {plan.spec.instance_type}, not for {asked}."
+        yield f"Training plan {plan.arn} is for instance type {plan.spec.instance_type}, not for {asked}."
 
 
 def _training_volume(resources: Mapping[str, Any]) -> Breaches:

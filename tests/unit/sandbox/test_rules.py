@@ -269,6 +269,7 @@ def test_several_breaches_of_constraints_come_in_one_answer():
         training(resources=single(CPU), StoppingCondition={"MaxPendingTimeInSeconds": 1800}),
         training(resources={**prefer("ml.p3.2xlarge"), "VolumeKmsKeyId": "k"}),
         training(EnableManagedSpotTraining=False),
+        training(AlgorithmSpecification={"TrainingImage": "x/xgboost:1", "TrainingInputMode": "File"}),
         training(Tags=[{"Key": "größe", "Value": "a b_c.d:e/f=g+h-i@j"}]),
         training(
             resources=single(G5),
@@ -278,7 +279,7 @@ def test_several_breaches_of_constraints_come_in_one_answer():
     ],
 )
 def test_a_good_request_is_accepted(request_):
-    bench = Bench(plans=[DECEMBER])
+    bench = Bench(plans=[DECEMBER], algorithms={"*xgboost*": ["ml.g5.*"]})
     bench.call("CreateTrainingJob", request_)
     bench.advance(1)
     assert bench.state() == ("InProgress", "Training")
