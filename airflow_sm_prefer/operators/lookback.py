@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
-from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.aws.patience import PatientJobs
 from airflow_sm_prefer.model.job import Observation
 from airflow_sm_prefer.operators.plan import Plan
 from airflow_sm_prefer.operators.tries import Try
@@ -17,7 +17,7 @@ from airflow_sm_prefer.placement.request import sent_pending_limit
 from airflow_sm_prefer.placement.state import State
 
 
-def look_back(jobs: JobsApi, plan: Plan, this: Try, stored: State | None) -> tuple[Begun | Found, int]:
+def look_back(jobs: PatientJobs, plan: Plan, this: Try, stored: State | None) -> tuple[Begun | Found, int]:
     """Find the last job that this task instance submitted, by the names that it may have: no List call is needed.
 
     Args:
@@ -39,11 +39,11 @@ def look_back(jobs: JobsApi, plan: Plan, this: Try, stored: State | None) -> tup
     used = max(last[0] if last else 0, stored.submission if stored else 0)
     if last is None:
         return Begun(), used
-    found = found_job(jobs, plan, this, *last)
+    found = found_job(jobs, plan, this, last[1])
     return (found or Begun()), used
 
 
-def found_job(jobs: JobsApi, plan: Plan, this: Try, number: int, described: dict[str, Any]) -> Found | None:
+def found_job(jobs: PatientJobs, plan: Plan, this: Try, described: dict[str, Any]) -> Found | None:
     """Read whose a job is; None if its tags don't say that it is this task instance's."""
     arn = described[plan.kind.arn_key]
     owner = Ownership.from_tags(jobs.tags(arn))
@@ -53,7 +53,7 @@ def found_job(jobs: JobsApi, plan: Plan, this: Try, number: int, described: dict
     return Found(
         seen=seen,
         arn=arn,
-        submission=number,
+        submission=owner.submission,
         is_retry=this.is_retry_of(owner, seen.created),
         differs=tuple(differing_parts(plan.fingerprint, owner.fingerprint)),
         first_submit=owner.first_submit,
@@ -63,7 +63,7 @@ def found_job(jobs: JobsApi, plan: Plan, this: Try, number: int, described: dict
     )
 
 
-def describe_if_there(jobs: JobsApi, name: str) -> dict[str, Any] | None:
+def describe_if_there(jobs: PatientJobs, name: str) -> dict[str, Any] | None:
     """Return a job's description; None if AWS doesn't know it."""
     try:
         return jobs.describe(name)

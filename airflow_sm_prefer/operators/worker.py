@@ -10,6 +10,7 @@ from typing import Any
 from airflow_sm_prefer.aws.answers import create_failed, look_failed
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.aws.patience import PatientJobs
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.model.job import Observation
 from airflow_sm_prefer.operators.lookback import describe_if_there
@@ -71,7 +72,7 @@ class Worker:
             waits: False for a task that submits and returns.
             draw: Draws evenly from 0 to 1.
         """
-        self.this, self.jobs, self.kind = this, jobs, jobs.kind
+        self.this, self.jobs, self.kind = this, PatientJobs(jobs, clock, draw), jobs.kind
         self._planner, self._clock, self._log = planner, clock, log
         self._remember, self._is_killed, self._waits, self._draw = remember, is_killed, waits, draw
         self._napped = 0.0
@@ -134,6 +135,10 @@ class Worker:
             return self._not_created(failed, sent.name, command.submission)
         created = Created(sent.name, arn, sent_pending_limit(request))
         self._remember(state.but(job_name=sent.name, job_arn=arn, submission=command.submission))
+        if self._is_killed() and self._waits:
+            # Told to end while AWS was creating it: nobody else knows of this job yet.
+            self._stop(sent.name)
+            raise Killed
         return created
 
     def _not_created(self, failed: CallFailed, name: str, number: int) -> Event:

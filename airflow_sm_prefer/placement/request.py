@@ -48,8 +48,10 @@ def build_request(
 
 
 def max_runtime(request: Mapping[str, Any]) -> float:
-    """Return the MaxRuntimeInSeconds of a request."""
-    return float(request.get("StoppingCondition", {}).get("MaxRuntimeInSeconds", DEFAULT_MAX_RUNTIME))
+    """Return how long a job may take once it has begun, in seconds; a spot job's waits in between count too."""
+    stopping = request.get("StoppingCondition", {})
+    limits = [stopping.get("MaxRuntimeInSeconds", DEFAULT_MAX_RUNTIME), stopping.get("MaxWaitTimeInSeconds", 0)]
+    return float(max(limits))
 
 
 def sent_pending_limit(request: Mapping[str, Any]) -> float | None:

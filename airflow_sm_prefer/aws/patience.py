@@ -1,0 +1,66 @@
+"""Reads that are worth a little waiting: a worker shouldn't fail its task because AWS was busy for a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
+from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.clock import Clock
+from airflow_sm_prefer.model.job import JobKind
+
+#: What goes by by itself.
+_PASSING = frozenset({FailureKind.THROTTLED, FailureKind.NETWORK, FailureKind.SERVER})
+
+#: Tries, and the longest pause between two in real seconds; with full jitter about half a minute in all.
+_TRIES = 8
+_LONGEST = 10.0
+
+T = TypeVar("T")
+
+
+class PatientJobs:
+    """The calls about jobs, with reads and stops that are repeated while AWS is throttling or away.
+
+    A create is not: what its failure means is for the machine to decide.
+
+    Args:
+        jobs: The calls.
+        clock: What pauses are waited with.
+        draw: Draws evenly from 0 to 1.
+    """
+
+    def __init__(self, jobs: JobsApi, clock: Clock, draw: Callable[[], float]) -> None:
+        self._jobs, self._clock, self._draw = jobs, clock, draw
+
+    @property
+    def kind(self) -> JobKind:
+        """The kind of job."""
+        return self._jobs.kind
+
+    def create(self, request: Mapping[str, Any]) -> str:
+        """Create a job and return its ARN; tried once."""
+        return self._jobs.create(request)
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """Return AWS's Describe response."""
+        return self._repeated(lambda: self._jobs.describe(name))
+
+    def tags(self, arn: str) -> dict[str, str]:
+        """Return a job's tags."""
+        return self._repeated(lambda: self._jobs.tags(arn))
+
+    def stop(self, name: str) -> bool:
+        """Ask for a job's end; False where there is nothing to stop."""
+        return self._repeated(lambda: self._jobs.stop(name))
+
+    def _repeated(self, call: Callable[[], T]) -> T:
+        for number in range(1, _TRIES):
+            try:
+                return call()
+            except CallFailed as failed:
+                if failed.failure.kind not in _PASSING:
+                    raise
+                self._clock.sleep(min(_LONGEST, 2.0**number) * self._draw())
+        return call()
