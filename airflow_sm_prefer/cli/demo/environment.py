@@ -122,6 +122,8 @@ def airflow_environment(
         "logging": {"colored_console_log": "False"},
         "scheduler": {"scheduler_idle_sleep_time": "0.5", "trigger_timeout_check_interval": "5"},
         "dag_processor": {"refresh_interval": "30", "min_file_process_interval": "10", "parsing_processes": "1"},
+        # Now and then a failed task's process ends with a socket open, and Airflow waits a minute for it by default.
+        "workers": {"socket_cleanup_timeout": "5"},
         "sm_prefer": {"clock_speed": str(SPEED), "deployment": "demo"},
     }
     return {
