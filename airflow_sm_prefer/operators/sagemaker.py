@@ -1,15 +1,15 @@
 """Operators for SageMaker training and processing jobs with a preference list."""
 
+# ruff: noqa: PLC0415 - DAG files import this; see base
+
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.model.job import JobKind
-from airflow_sm_prefer.model.rendered import has_template
 from airflow_sm_prefer.operators.base import SageMakerPreferOperator
-from airflow_sm_prefer.operators.outputs import check_output_files, read_output_files
 
 
 class SageMakerPreferTrainingOperator(SageMakerPreferOperator):
@@ -59,12 +59,21 @@ class SageMakerPreferProcessingOperator(SageMakerPreferOperator):
         if output_files_to_xcom and not self.wait_for_completion:
             msg = "output_files_to_xcom needs wait_for_completion=True: before the job's end there are no outputs."
             raise InvalidSetting(msg)
-        if output_files_to_xcom and not has_template(output_files_to_xcom):
-            check_output_files(output_files_to_xcom)
+        self.check_own_arguments()
 
-    def _result(self, worker: Any, state: Any) -> dict[str, Any]:
-        result = super()._result(worker, state)
-        if self.output_files_to_xcom:
-            outputs = (self.described or {}).get("ProcessingOutputConfig", {}).get("Outputs", [])
-            result["OutputFiles"] = read_output_files(self.hook.s3_client, outputs, self.output_files_to_xcom)
-        return result
+    def check_own_arguments(self) -> None:
+        """Check ``output_files_to_xcom``, as far as it is rendered."""
+        from airflow_sm_prefer.model.rendered import has_template
+        from airflow_sm_prefer.operators.outputs import check_output_files
+
+        if self.output_files_to_xcom and not has_template(self.output_files_to_xcom):
+            check_output_files(self.output_files_to_xcom)
+
+    def more_results(self, described: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the contents of the output files that were asked for."""
+        from airflow_sm_prefer.operators.outputs import read_output_files
+
+        if not self.output_files_to_xcom:
+            return {}
+        outputs = described.get("ProcessingOutputConfig", {}).get("Outputs", [])
+        return {"OutputFiles": read_output_files(self.hook.s3_client, outputs, self.output_files_to_xcom)}

@@ -1,0 +1,102 @@
+"""What an operator's arguments mean, and whether they can work: as written, and again when rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from airflow_sm_prefer.aws.instance_types import is_known
+from airflow_sm_prefer.aws.versions import check_botocore
+from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.model.early import check_what_is_plain
+from airflow_sm_prefer.model.integers import coerce_integers
+from airflow_sm_prefer.model.rendered import has_template, normalise_config
+from airflow_sm_prefer.operators.plan import Plan, make_plan
+from airflow_sm_prefer.placement.deadlines import first_after
+
+if TYPE_CHECKING:
+    from airflow_sm_prefer.operators.base import SageMakerPreferOperator
+
+#: How long a list may wait for capacity if the author doesn't say; AWS's own default for training plans is the same
+#: (https://docs.aws.amazon.com/sagemaker/latest/dg/training-plan-utilization-for-training-jobs.html).
+DEFAULT_MAX_PENDING = timedelta(hours=48)
+
+
+def check_where_written(operator: SageMakerPreferOperator) -> None:
+    """Check as much of an operator's arguments as is known when its DAG is parsed.
+
+    Raises:
+        InvalidInput: something plain can't work.
+    """
+    if operator.action_if_job_exists not in {"timestamp", "fail"}:
+        msg = f"action_if_job_exists={operator.action_if_job_exists!r}: it is 'timestamp' or 'fail'."
+        raise InvalidSetting(msg)
+    check_botocore()
+    check_what_is_plain(
+        operator.prefer,
+        operator.config,
+        operator.kind,
+        known_types=partial(is_known, operator.kind),
+        allow_unknown_types=operator.allow_unknown_types,
+    )
+    if not (has_template(operator.prefer) or has_template(operator.config)):
+        plan_of(operator)
+    if not (has_template(operator.max_pending) or has_template(operator.config)):
+        pending_budget(operator.max_pending, normalise_config(operator.config))
+    if operator.start_by is not None and not has_template(operator.start_by):
+        first_after(operator.start_by, 0.0, UTC)
+
+
+def plan_of(operator: SageMakerPreferOperator) -> Plan:
+    """Check an operator's list and request, all plain by now, and compile them.
+
+    Raises:
+        InvalidInput: they can't work.
+    """
+    config = {key: value for key, value in normalise_config(operator.config).items() if key != "S3Operations"}
+    return make_plan(
+        operator.kind,
+        coerce_integers(config, operator.kind),
+        operator.prefer,
+        known=partial(is_known, operator.kind),
+        allow_unknown_types=operator.allow_unknown_types,
+        native=operator.native,
+    )
+
+
+def pending_budget(max_pending: timedelta | float | str | None, config: Mapping[str, Any]) -> float:
+    """Return how long a list may wait for capacity, in seconds.
+
+    Args:
+        max_pending: What the operator was given.
+        config: The request, whose own MaxPendingTimeInSeconds holds if the operator was given nothing.
+
+    Raises:
+        InvalidSetting: it can't be read, isn't above zero, or there are two.
+    """
+    written = config.get("StoppingCondition", {}).get("MaxPendingTimeInSeconds")
+    if max_pending is None:
+        return float(written) if written is not None else DEFAULT_MAX_PENDING.total_seconds()
+    if written is not None:
+        msg = (
+            "max_pending and StoppingCondition.MaxPendingTimeInSeconds are both set. "
+            "Leave the latter out: it is sent as what is left of max_pending."
+        )
+        raise InvalidSetting(msg)
+    seconds = _seconds(max_pending)
+    if seconds <= 0:
+        msg = f"max_pending={max_pending!r}: it has to be more than nothing."
+        raise InvalidSetting(msg)
+    return seconds
+
+
+def _seconds(written: timedelta | float | str) -> float:
+    if isinstance(written, timedelta):
+        return written.total_seconds()
+    try:
+        return float(written)
+    except ValueError:
+        msg = f"max_pending={written!r} is no timedelta and no number of seconds."
+        raise InvalidSetting(msg) from None

@@ -1,0 +1,235 @@
+"""The way of one task in a worker: from execute, over deferrals, to its result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from airflow_sm_prefer.aws.json_clean import json_clean
+from airflow_sm_prefer.aws.log_groups import log_group
+from airflow_sm_prefer.aws.log_stream import LogReader
+from airflow_sm_prefer.aws.redact import redacted
+from airflow_sm_prefer.errors import InvalidInput, JobExists, StateUnreadable
+from airflow_sm_prefer.hooks import settings, state_store
+from airflow_sm_prefer.links import JobLink
+from airflow_sm_prefer.model.rendered import normalise_config
+from airflow_sm_prefer.model.verdict import Judgement, Verdict
+from airflow_sm_prefer.operators import failures
+from airflow_sm_prefer.operators.checks import pending_budget, plan_of
+from airflow_sm_prefer.operators.lookback import describe_if_there, look_back
+from airflow_sm_prefer.operators.plan import Plan
+from airflow_sm_prefer.operators.tries import Try
+from airflow_sm_prefer.operators.worker import Killed, Pause, Worker
+from airflow_sm_prefer.placement import budget, telling
+from airflow_sm_prefer.placement.deadlines import first_after
+from airflow_sm_prefer.placement.events import Event, Fail, Finish, Found, Sleep, Watch, Woken
+from airflow_sm_prefer.placement.record import decision_record
+from airflow_sm_prefer.placement.state import Limits, Phase, State
+from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
+
+if TYPE_CHECKING:
+    from airflow_sm_prefer.operators.base import SageMakerPreferOperator
+
+#: Behind our own deadline, Airflow's: the last net.
+_NET = timedelta(days=1)
+
+
+class Execution:
+    """One stay of a task in a worker."""
+
+    def __init__(self, operator: SageMakerPreferOperator, context: Any) -> None:
+        """Take the operator, whose arguments are rendered by now, and the task's context."""
+        self._operator, self._context = operator, context
+        self._kind, self._hook, self._log, self._clock = operator.kind, operator.hook, operator.log, operator.clock
+        self._readers: dict[str, LogReader] = {}
+
+    def begin(self) -> dict[str, Any]:
+        """Submit the job, or take up the one that an earlier try left, and wait for its end.
+
+        A deferral leaves by raising.
+        """
+        worker = self._worker
+        try:
+            self._operator.check_own_arguments()
+            shown = json.dumps(redacted(worker.plan.config), indent=2, default=str)
+            self._log.info("The request, without instances:\n%s", shown)
+            limits = self._limits(worker.plan)
+        except InvalidInput as error:
+            raise failures.InvalidTask(str(error)) from error
+        return self._drive(*self._first_step(limits))
+
+    def resume(self, event: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Go on when the trigger has seen something.
+
+        Raises:
+            StateUnreadable: the event isn't one of this task's trigger.
+        """
+        state = self._state_of(event)
+        if summary := telling.summary(state, self._clock.time()):
+            self._log.info("%s", summary)
+        following = Woken() if state.phase is Phase.SLEEPING else self._worker.look(state)
+        return self._drive(state, following)
+
+    # -- how it begins -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _worker(self) -> Worker:
+        return Worker(
+            planner=self._plan,
+            this=self._try,
+            jobs=self._hook.jobs(self._kind),
+            clock=self._clock,
+            log=self._log,
+            remember=self._remember,
+            is_killed=lambda: self._operator.killed,
+            waits=self._operator.wait_for_completion,
+        )
+
+    @cached_property
+    def _try(self) -> Try:
+        return Try.from_context(self._context, settings.deployment())
+
+    def _plan(self) -> Plan:
+        """Check everything, now rendered, before AWS is asked for anything; then expand what AWS has to expand."""
+        plan = plan_of(self._operator)
+        config = dict(plan.config)
+        if "RoleArn" in config:
+            config["RoleArn"] = self._hook.expand_role(config["RoleArn"])
+        return Plan(plan.kind, config, plan.preferences, plan.waves)
+
+    def _limits(self, plan: Plan) -> Limits:
+        of = self._operator
+        total = [of.max_ingestion_time, of.max_attempts and of.max_attempts * of.check_interval]
+        return Limits(
+            budget=pending_budget(of.max_pending, plan.config),
+            patience=of.patience.total_seconds(),
+            total=min((float(limit) for limit in total if limit), default=None),
+            max_runtime=plan.max_runtime(),
+            speed=self._hook.clock_speed,
+        )
+
+    def _first_step(self, limits: Limits) -> tuple[State, Event]:
+        worker = self._worker
+        event, used = look_back(worker.jobs, worker.plan, worker.this, state_store.load(self._context))
+        if worker.this.try_number == 1 and not isinstance(event, Found):
+            self._refuse_existing(worker)
+        if not (isinstance(event, Found) and event.is_retry and not event.differs):
+            self._hook.configure_s3_resources(normalise_config(self._operator.config))
+        since = event.first_submit if isinstance(event, Found) and event.is_retry else None
+        state = worker.plan.start(self._with_start_by(limits, since or self._clock.time()))
+        return state.but(submission=used), event
+
+    def _with_start_by(self, limits: Limits, since: float) -> Limits:
+        if self._operator.start_by is None:
+            return limits
+        instant = first_after(self._operator.start_by, since, self._context["dag"].timezone)
+        return Limits(limits.budget, limits.patience, instant, limits.total, limits.max_runtime, limits.speed)
+
+    def _refuse_existing(self, worker: Worker) -> None:
+        name, of = worker.plan.name_prefix, self._operator
+        if of.action_if_job_exists != "fail" or not of.check_if_job_exists or not name:
+            return
+        if describe_if_there(worker.jobs, name) is not None:
+            msg = f"A {self._kind.value} job named {name} exists, and action_if_job_exists is 'fail'."
+            raise JobExists(msg)
+
+    def _remember(self, state: State) -> None:
+        if state.job_arn:
+            self._operator.job_name = state.job_name
+            JobLink.persist_job(self._context, self._operator, self._kind, state.job_name)
+        state_store.save(self._context, state)
+
+    # -- how it goes on ----------------------------------------------------------------------------------
+
+    def _drive(self, state: State, event: Event) -> dict[str, Any]:
+        """Carry the machine to its end; a deferral leaves by raising."""
+        while True:
+            state, pause = self._run(state, event)
+            self._operator.job_name = state.job_name or None
+            if isinstance(pause, Fail):
+                return self._failed(state, pause.judgement)
+            if isinstance(pause, Finish) or not self._operator.wait_for_completion:
+                return self._result(state)
+            if self._operator.deferrable:
+                self._defer(state)
+            event = self._wait(state, pause)
+
+    def _run(self, state: State, event: Event) -> tuple[State, Pause]:
+        try:
+            return self._worker.run(state, event)
+        except InvalidInput as error:
+            raise failures.InvalidTask(str(error)) from error
+        except Killed:
+            raise failures.NotRetried("The task was told to end before its job was created.") from None
+
+    def _wait(self, state: State, pause: Watch | Sleep) -> Event:
+        """Wait in the worker, for a task that isn't deferrable."""
+        if isinstance(pause, Sleep):
+            self._clock.sleep(pause.until - self._clock.time())
+            return Woken()
+        self._print_log(state)
+        self._clock.sleep(self._poll_interval(state))
+        return self._worker.look(state)
+
+    def _poll_interval(self, state: State) -> float:
+        return max(1.0, self._operator.check_interval / state.limits.speed)
+
+    def _defer(self, state: State) -> NoReturn:
+        of, now = self._operator, self._clock.time()
+        due = budget.next_deadline(state, now) - now + state.limits.max_runtime / state.limits.speed
+        of.defer(
+            trigger=SageMakerPreferTrigger(
+                state=state.to_json(),
+                task=self._try.identity.digest,
+                poll_interval=self._poll_interval(state),
+                aws_conn_id=of.aws_conn_id,
+                region_name=of.region_name,
+                verify=of.verify,
+                botocore_config=of.botocore_config,
+            ),
+            method_name="resume",
+            timeout=of.execution_timeout or timedelta(seconds=due) + _NET,
+        )
+        raise AssertionError  # pragma: no cover - defer raises
+
+    def _state_of(self, event: Mapping[str, Any] | None) -> State:
+        if not event or "state" not in event or event.get("task") != self._try.identity.digest:
+            msg = "The task was resumed with an event that isn't its trigger's. Clear it: it begins anew then."
+            raise StateUnreadable(msg)
+        return State.from_json(event["state"])
+
+    # -- how it ends -------------------------------------------------------------------------------------
+
+    def _result(self, state: State) -> dict[str, Any]:
+        of = self._operator
+        of.described = described = self._worker.jobs.describe(state.job_name)
+        verdict = Judgement(Verdict.SUCCEEDED, "the job completed") if of.wait_for_completion else None
+        if of.wait_for_completion:
+            self._print_log(state)
+        record = decision_record(state, verdict, self._clock.time())
+        return {"decision": record.to_json(), self._kind.word: json_clean(described), **of.more_results(described)}
+
+    def _failed(self, state: State, judgement: Judgement) -> dict[str, Any]:
+        was_stopped = judgement.verdict in {Verdict.STOPPED, Verdict.LIMIT_REACHED}
+        if was_stopped and self._operator.stopped_is_success and state.job_name:
+            return self._result(state)
+        if state.job_name:
+            self._print_log(state)
+        record = decision_record(state, judgement, self._clock.time())
+        if self._operator.do_xcom_push:
+            self._context["ti"].xcom_push(key="decision", value=record.to_json())
+        raise failures.failure(judgement, state.job_name)
+
+    def _print_log(self, state: State) -> None:
+        """Copy what is new in the job's CloudWatch log into the task's log."""
+        if not self._operator.print_log or state.capacity_at is None:
+            return
+        name = state.job_name
+        if name not in self._readers:
+            self._readers[name] = LogReader(self._hook.logs_client, log_group(self._kind), name)
+        while lines := self._readers[name].read():
+            for line in lines:
+                self._log.info("%s", line)
