@@ -35,7 +35,7 @@ def patient(failures: int, kind: FailureKind = FailureKind.THROTTLED) -> tuple[P
 @pytest.mark.parametrize("kind", [FailureKind.THROTTLED, FailureKind.NETWORK, FailureKind.SERVER])
 @pytest.mark.parametrize("operation", ["describe", "tags", "stop"])
 def test_what_passes_is_waited_for_longer_each_time(operation: str, kind: FailureKind) -> None:
-    calls, jobs, clock = patient(4, kind)
+    calls, _, clock = patient(4, kind)
     assert getattr(calls, operation)("name") == {"answer": 5}
     assert clock.time() == 2 + 4 + 8 + 10
 

@@ -25,9 +25,7 @@ def test_p_g_and_trn_families_are_accelerated(name):
     assert catalog.is_accelerated(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["ml.m5.large", "ml.c6g.large", "ml.inf2.xlarge", "p5.48xlarge", "ml.r5d.large"]
-)
+@pytest.mark.parametrize("name", ["ml.m5.large", "ml.c6g.large", "ml.inf2.xlarge", "p5.48xlarge", "ml.r5d.large"])
 def test_other_families_are_not_accelerated(name):
     assert not catalog.is_accelerated(name)
 
