@@ -391,3 +391,10 @@ def test_a_job_without_an_entrypoint_is_refused_in_words(world: World) -> None:
     world.script("")
     job = world.train(AlgorithmSpecification={"TrainingImage": "trainer:1", "TrainingInputMode": "File"})
     assert "ContainerEntrypoint" in job["FailureReason"]
+
+
+def test_a_mount_point_that_was_tidied_away_comes_back(world: World) -> None:
+    if world.runner.isolation is Isolation.NAMESPACE:
+        Path("/opt/ml").rmdir()
+    world.script("print('here')")
+    assert world.train()["TrainingJobStatus"] == "Completed"

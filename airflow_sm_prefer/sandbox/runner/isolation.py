@@ -39,7 +39,9 @@ def in_namespace(command: Sequence[str], root: Path, workdir: str) -> list[str]:
         root: The folder.
         workdir: The directory, as the job sees it.
     """
-    script = f"mount --bind {shlex.quote(str(root))} {ML} && cd {shlex.quote(workdir)} && exec {shlex.join(command)}"
+    # The mount point may have been tidied away since it was made.
+    mount = f"mkdir -p {ML} && mount --bind {shlex.quote(str(root))} {ML}"
+    script = f"{mount} && cd {shlex.quote(workdir)} && exec {shlex.join(command)}"
     return [*_unshare(), "sh", "-c", script]
 
 
