@@ -144,7 +144,7 @@ with DAG(
         import joblib
         import numpy as np
         from airflow.providers.amazon.aws.hooks.s3 import S3Hook
-        from airflow.sdk.exceptions import AirflowFailException
+        from airflow.providers.common.compat.sdk import AirflowFailException
 
         def read(uri: str) -> io.BytesIO:
             bucket, key = S3Hook.parse_s3_url(uri)

@@ -15,7 +15,7 @@ from typing import Any
 from unittest import mock
 
 import boto3
-from airflow.sdk.exceptions import TaskDeferred
+from airflow.providers.common.compat.sdk import TaskDeferred
 
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.operators.base import SageMakerPreferOperator

@@ -138,7 +138,7 @@ def test_a_model_that_knows_nine_of_ten_digits_passes(dag: Any, monkeypatch: pyt
 
 
 def test_a_model_that_knows_fewer_fails_the_run(dag: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airflow.sdk.exceptions import AirflowFailException
+    from airflow.providers.common.compat.sdk import AirflowFailException
 
     guessed = np.random.default_rng(0).permutation(load_digits().target)
     with pytest.raises(AirflowFailException, match="90% are needed"):

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
+from airflow.providers.common.compat.sdk import AirflowFailException, TaskDeferred
 
 from airflow_sm_prefer import (
     SageMakerPreferProcessingOperator,

@@ -4,7 +4,7 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
-from airflow._shared.plugins_manager.plugins_manager import is_valid_plugin
+from airflow.providers.common.compat.sdk import AirflowPlugin
 
 from airflow_sm_prefer.links import JobLink, JobLogLink
 from airflow_sm_prefer.plugin import SmPreferPlugin
@@ -13,7 +13,9 @@ PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text
 
 
 def test_airflow_takes_it_for_a_plugin():
-    assert is_valid_plugin(SmPreferPlugin)
+    assert issubclass(SmPreferPlugin, AirflowPlugin)
+    assert SmPreferPlugin.name
+    SmPreferPlugin.validate()
 
 
 def test_it_is_the_one_that_the_package_announces():
