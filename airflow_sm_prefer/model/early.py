@@ -7,11 +7,11 @@ from typing import Any
 
 from airflow_sm_prefer.model.beside import check_beside_any_list
 from airflow_sm_prefer.model.entries import read_entry
-from airflow_sm_prefer.model.integers import coerce_integers
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.parsing import joined_path, parse_preferences
 from airflow_sm_prefer.model.rendered import has_template, normalise_config, normalise_prefer, without_templates
 from airflow_sm_prefer.model.rules import validate_config, validate_request
+from airflow_sm_prefer.model.scalars import coerce_scalars
 from airflow_sm_prefer.model.types import KnownTypes, TypeNames
 
 #: The parts of a request that decide, together with the list, whether the list can work.
@@ -49,7 +49,7 @@ def check_what_is_plain(
     if has_template(prefer) or has_template(deciding):
         _check_partly(prefer, deciding, types)
         return
-    plain = {**request, **coerce_integers(deciding, kind)}
+    plain = {**request, **coerce_scalars(deciding, kind)}
     preferences = parse_preferences(
         prefer, kind=kind, config=plain, known_types=known_types, allow_unknown_types=allow_unknown_types
     )
@@ -58,7 +58,7 @@ def check_what_is_plain(
 
 def _check_partly(prefer: Any, deciding: Mapping[str, Any], types: TypeNames) -> None:
     """Check each part for itself, since how they go together isn't known yet."""
-    plain = coerce_integers(without_templates(deciding), types.kind)
+    plain = coerce_scalars(without_templates(deciding), types.kind)
     validate_config(plain, types.kind)
     inside: Any = deciding
     for key in (*types.kind.resource_path, "InstancePreferences"):

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from airflow_sm_prefer.model.integers import coerce_integers
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.rendered import has_template
+from airflow_sm_prefer.model.scalars import coerce_scalars
 from airflow_sm_prefer.model.written import did_you_mean, integer, joined, refused, shown
 
 Pairs = tuple[tuple[str, str], ...]
@@ -79,7 +79,7 @@ class Overrides:
         inputs, name_key = _INPUTS[kind]
         settings = {name: json.loads(text) for name, text in self.channels}
         request[inputs] = [{**item, **settings.get(item.get(name_key), {})} for item in request.get(inputs) or ()]
-        return coerce_integers(request, kind)
+        return coerce_scalars(request, kind)
 
 
 _NOTHING = Overrides()

@@ -11,8 +11,8 @@ from airflow_sm_prefer.aws.instance_types import is_known
 from airflow_sm_prefer.aws.versions import check_botocore
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.model.early import check_what_is_plain
-from airflow_sm_prefer.model.integers import coerce_integers
 from airflow_sm_prefer.model.rendered import has_template, normalise_config
+from airflow_sm_prefer.model.scalars import coerce_scalars
 from airflow_sm_prefer.operators.plan import Plan, make_plan
 from airflow_sm_prefer.placement.deadlines import first_after
 
@@ -58,7 +58,7 @@ def plan_of(operator: SageMakerPreferOperator) -> Plan:
     config = {key: value for key, value in normalise_config(operator.config).items() if key != "S3Operations"}
     return make_plan(
         operator.kind,
-        coerce_integers(config, operator.kind),
+        coerce_scalars(config, operator.kind),
         operator.prefer,
         known=partial(is_known, operator.kind),
         allow_unknown_types=operator.allow_unknown_types,

@@ -12,10 +12,10 @@ from airflow_sm_prefer import catalog
 from airflow_sm_prefer.errors import InvalidInput
 from airflow_sm_prefer.model.early import check_what_is_plain
 from airflow_sm_prefer.model.helpers import on_demand, spot, training_plan
-from airflow_sm_prefer.model.integers import coerce_integers
 from airflow_sm_prefer.model.parsing import parse_preferences
 from airflow_sm_prefer.model.rendered import normalise_prefer
 from airflow_sm_prefer.model.rules import validate_request
+from airflow_sm_prefer.model.scalars import coerce_scalars
 
 TYPES = st.sampled_from(sorted(catalog.TRAINING_TYPES))
 COUNTS = st.integers(1, 64)
@@ -128,7 +128,7 @@ def test_whatever_is_written_is_read_or_refused_in_five_lines(prefer, config):
 
 
 def check_rendered(prefer, config):
-    request = coerce_integers(config, "training")
+    request = coerce_scalars(config, "training")
     validate_request(request, parse(prefer, request), "training")
 
 
