@@ -69,5 +69,5 @@ def step(state: State, event: Event, now: float, jitter: float) -> Step:
             return submitting.answered(state, event, now, jitter)
         case Seen():
             return watching.seen(state, event.observation, now, jitter)
-        case Unseen():
+        case _:
             return watching.unseen(state, event.judgement, now)

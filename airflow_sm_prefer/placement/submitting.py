@@ -61,7 +61,7 @@ def answered(state: State, event: Created | NameTaken | Refused | NoAnswer, now:
             return following, (told, *commands)
         case NoAnswer():
             return _no_answer(state, event, now, jitter)
-        case Refused():
+        case _:
             return _refused(state, event.judgement, now, jitter)
 
 
@@ -69,8 +69,6 @@ def onward(state: State, now: float, jitter: float) -> Step:
     """Go on down the list: the next wave, or the next round after a pause."""
     if state.wave + 1 < len(state.waves):
         return submit(state.but(wave=state.wave + 1), now, jitter)
-    if not _anything_left(state):
-        return _fail(state, Judgement(Verdict.QUOTA_ZERO, telling.nothing_left(state)))
     began = now if state.wait_began is None else state.wait_began
     pause = _pause(state.round, jitter) / state.limits.speed
     state = state.but(wave=0, round=state.round + 1, left_out=frozenset(), wait_began=began)
@@ -181,10 +179,15 @@ def _anything_left(state: State) -> bool:
 
 def _pause(rounds: int, jitter: float) -> float:
     """Double the pause with each round, and spread it evenly between the shortest and that."""
-    longest = min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2.0 ** (rounds + 1))
+    longest = _doubled(2 * _SHORTEST_PAUSE, rounds, _LONGEST_PAUSE)
     return _SHORTEST_PAUSE + (longest - _SHORTEST_PAUSE) * jitter
 
 
 def _throttle_pause(refusals: int, jitter: float) -> float:
     """Full jitter, in real seconds: AWS's rates don't run faster in a sandbox."""
-    return max(0.2, min(_THROTTLE_CAP, 2.0**refusals) * jitter)
+    return max(0.2, _doubled(1.0, refusals, _THROTTLE_CAP) * jitter)
+
+
+def _doubled(first: float, times: int, cap: float) -> float:
+    """Double a number some times, up to a cap; a week has thousands of rounds, and powers of two run out before."""
+    return float(min(cap, first * 2.0 ** min(times, 32)))

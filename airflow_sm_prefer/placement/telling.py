@@ -95,12 +95,6 @@ def left_out(state: State, named: set[int], judgement: Judgement) -> str:
     return f"Left out {until}: {entries}. AWS said: {shortened(judgement.text, _REASON_LENGTH)}"
 
 
-def nothing_left(state: State) -> str:
-    """Say why no entry of the list can ever be had."""
-    reasons = "; ".join(past.reason for past in state.attempts)
-    return f"No entry of the list can be had in this account and Region. AWS said: {reasons}"
-
-
 def unseen(state: State, judgement: Judgement, now: float) -> str:
     """Say that AWS can't be asked, and since when."""
     since = span(now - (state.unseen_since or now))

@@ -28,6 +28,8 @@ class Wave:
 
     def without(self, left_out: frozenset[int]) -> Wave:
         """Return the wave without some entries of the list, named by their indices."""
+        if not self.preferences:
+            return self
         kept = [n for n, index in enumerate(self.indices) if index not in left_out]
         return Wave(tuple(self.indices[n] for n in kept), tuple(self.preferences[n] for n in kept), native=self.native)
 

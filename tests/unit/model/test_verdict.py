@@ -33,7 +33,7 @@ REASONS = [
     ("InternalServerError: We encountered an internal error.  Please try again.", INF),
     ("Launched instance was unhealthy, replacing it!", INF),
     (
-        "ValidationException: Invalid MaxWaitTimeInSeconds. It is only supported when EnableManagedSpotTraining is true",
+        "ValidationException: Invalid MaxWaitTimeInSeconds. It is only supported when spot is on",
         Verdict.REQUEST_INVALID,
     ),
     ("AlgorithmError: , exit code: 1", USR),
@@ -43,7 +43,8 @@ REASONS = [
     ("AlgorithmError: , exit code: 132", Verdict.UNFIT_TYPE),
     ("AlgorithmError: , exit code: 137", Verdict.UNFIT_TYPE),
     (
-        "ClientError: Please use an instance type with more memory, or reduce the size of job data processed on an instance.",
+        "ClientError: Please use an instance type with more memory, or reduce the size of job data processed "
+        "on an instance.",
         Verdict.UNFIT_TYPE,
     ),
     (

@@ -255,3 +255,11 @@ def test_a_list_of_which_nothing_can_ever_be_had_says_why() -> None:
     driver.is_refused(Verdict.QUOTA_ZERO, "no quota for a", "ml.a")
     (failed,) = driver.is_refused(Verdict.QUOTA_ZERO, "no quota for b", "ml.b")
     assert "no quota for b" in failed.judgement.text
+
+
+def test_ten_thousand_refusals_are_paused_for_like_ten() -> None:
+    driver = Driver(new_state(budget=30 * 24 * HOUR))
+    driver.hears(Begun())
+    driver.state = driver.state.but(refusals=10_000)
+    (pause,) = driver.is_refused(Verdict.THROTTLED, jitter=1.0)
+    assert pause.until - NOW == 20.0

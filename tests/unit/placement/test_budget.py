@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from airflow_sm_prefer.placement import budget
+
+from .builders import NOW, new_state
+
+
+@pytest.mark.parametrize(("left", "sent"), [(60.0, 1800), (1800.0, 1800), (7200.5, 7200), (10_000_000.0, 2_419_200)])
+def test_the_pending_limit_is_what_is_left_within_what_aws_takes(left: float, sent: int) -> None:
+    assert budget.pending_limit(new_state(budget=left), NOW) == sent
+
+
+def test_what_is_left_shrinks_while_it_waits_and_rests_while_it_runs() -> None:
+    state = new_state(budget=600.0).but(wait_began=NOW)
+    assert budget.left(state, NOW + 100) == 500.0
+    assert budget.left(budget.charged(state, NOW + 100), NOW + 1000) == 500.0
+
+
+def test_a_clock_that_goes_back_gives_no_time_back() -> None:
+    state = new_state(budget=600.0).but(wait_began=NOW)
+    assert budget.left(state, NOW - 50) == 600.0
+
+
+def test_start_by_counts_where_it_leaves_less() -> None:
+    state = new_state(budget=600.0, start_by=NOW + 60)
+    assert budget.left(state, NOW) == 60.0
+    assert budget.deadline(state, NOW) == NOW + 60
+
+
+def test_the_limit_for_everything_begins_with_the_first_submission() -> None:
+    state = new_state(total=100.0)
+    assert budget.total_ends(state) is None
+    assert budget.total_ends(state.but(first_submit=NOW)) == NOW + 100
+    assert not budget.is_too_long(state, NOW + 1000)

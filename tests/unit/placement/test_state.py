@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_sm_prefer.errors import StateUnreadable
+from airflow_sm_prefer.model.preference import CapacityKind
+from airflow_sm_prefer.model.verdict import Verdict
+from airflow_sm_prefer.placement.state import SIZE_LIMIT, Entry, Phase, State, StopReason
+
+from .builders import NOW, new_state
+
+KEPT = Path(__file__).parent / "data"
+
+FULL = (
+    new_state("ml.p5.48xlarge", "ml.g5.xlarge", waves=((0,), (1,)), start_by=NOW + 60, total=900.0, speed=60.0)
+    .but(
+        phase=Phase.STOPPING,
+        submission=3,
+        wave=1,
+        round=2,
+        job_name="job-3",
+        job_arn="arn:3",
+        max_pending=1800.0,
+        submitted=NOW,
+        first_submit=NOW - 60,
+        pending_spent=12.5,
+        wait_began=NOW,
+        wake_at=NOW + 5,
+        dropped=frozenset({1}),
+        left_out=frozenset({0}),
+        selected=0,
+        selected_type="ml.p5.48xlarge",
+        selected_count=1,
+        capacity_at=NOW + 2,
+        status="InProgress (Pending)",
+        stop=StopReason.PATIENCE,
+        stop_sent=NOW + 3,
+        refusals=2,
+        unseen_since=NOW + 1,
+        told_at=NOW + 1,
+        fingerprint="image:1",
+        recoveries=1,
+    )
+    .with_attempt(Verdict.QUOTA_BUSY, "limit is 2", NOW)
+)
+
+
+@pytest.mark.parametrize("state", [new_state(), FULL])
+def test_a_state_survives_its_wire_form(state: State) -> None:
+    wire = json.loads(json.dumps(state.to_json()))
+    assert State.from_json(wire) == state
+
+
+def test_the_wire_form_is_plain_json() -> None:
+    assert json.loads(json.dumps(FULL.to_json())) == FULL.to_json()
+
+
+def test_fields_of_a_later_version_are_ignored() -> None:
+    wire = FULL.to_json()
+    wire["mood"] = "good"
+    wire["limits"]["hope"] = 1
+    wire["entries"][0]["colour"] = "red"
+    wire["attempts"][0]["colour"] = "red"
+    assert State.from_json(wire) == FULL
+
+
+def test_fields_that_an_earlier_version_had_not_get_their_defaults() -> None:
+    wire = {
+        "version": 1,
+        "kind": "training",
+        "entries": [{"instance_type": "ml.g5.xlarge", "count": 1}],
+        "waves": [[0]],
+        "limits": {"budget": 60.0},
+    }
+    state = State.from_json(wire)
+    assert state.entries == (Entry("ml.g5.xlarge", 1, CapacityKind.ON_DEMAND),)
+    assert state.phase is Phase.NEW
+    assert state.limits.speed == 1.0
+
+
+@pytest.mark.parametrize("file", sorted(KEPT.glob("state-*.json")), ids=lambda path: path.stem)
+def test_a_state_that_was_kept_from_a_released_version_still_loads(file: Path) -> None:
+    state = State.from_json(json.loads(file.read_text()))
+    assert state.job_name == "job-3"
+    assert state.attempts[0].verdict is Verdict.QUOTA_BUSY
+
+
+def test_a_state_of_a_later_version_says_what_to_do() -> None:
+    with pytest.raises(StateUnreadable, match=r"later version.*Upgrade"):
+        State.from_json({**FULL.to_json(), "version": 99})
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        {},
+        {"version": 1},
+        {**FULL.to_json(), "phase": "dreaming"},
+        {**FULL.to_json(), "entries": [{}]},
+        {**FULL.to_json(), "limits": None},
+        {**FULL.to_json(), "attempts": [{"verdict": "capacity"}]},
+        {**FULL.to_json(), "version": "one"},
+        "nothing",
+    ],
+)
+def test_a_damaged_state_is_an_error_in_words(wire: Any) -> None:
+    with pytest.raises(StateUnreadable, match="can't be read"):
+        State.from_json(wire)
+
+
+def test_attempts_of_a_wave_with_the_same_verdict_are_folded() -> None:
+    state = new_state()
+    for n in range(10_000):
+        state = state.with_attempt(Verdict.CAPACITY, f"none at {n}", NOW + n)
+    state = state.with_attempt(Verdict.QUOTA_BUSY, "limit", NOW)
+    first, second = state.attempts
+    assert (first.count, first.first, first.last, first.reason) == (10_000, NOW, NOW + 9999, "none at 9999")
+    assert second.count == 1
+    assert len(json.dumps(state.to_json())) < SIZE_LIMIT
+
+
+def test_a_state_that_is_too_large_to_be_kept_is_refused() -> None:
+    with pytest.raises(StateUnreadable, match="shorten the preference list"):
+        new_state(*[f"ml.p{n}.48xlarge" for n in range(300)]).to_json()
+
+
+@pytest.mark.parametrize(
+    ("entry", "written"),
+    [
+        (Entry("ml.p5.48xlarge", 2), "2 x ml.p5.48xlarge (On-Demand)"),
+        (Entry("ml.p5.48xlarge", 1, CapacityKind.TRAINING_PLAN), "1 x ml.p5.48xlarge (training plan)"),
+        (Entry("ml.p5.48xlarge", 1, CapacityKind.SPOT), "1 x ml.p5.48xlarge (spot)"),
+        (Entry("the instances of the request", 0), "the instances of the request"),
+    ],
+)
+def test_an_entry_is_written_for_people(entry: Entry, written: str) -> None:
+    assert str(entry) == written
