@@ -28,6 +28,7 @@ class PlanStatus:
         total: Instances that it has been bought with.
         start: When its first block begins, in seconds since 1970.
         end: When its last block ends.
+        targets: What it was bought for: ``training-job`` and the like; empty where AWS doesn't say.
     """
 
     arn: str
@@ -38,6 +39,7 @@ class PlanStatus:
     total: int
     start: float | None
     end: float | None
+    targets: frozenset[str] = frozenset()
 
     @classmethod
     def from_describe(cls, response: Mapping[str, Any]) -> PlanStatus:
@@ -52,6 +54,7 @@ class PlanStatus:
             total=response.get("TotalInstanceCount") or 0,
             start=_seconds(response.get("StartTime")),
             end=_seconds(response.get("EndTime")),
+            targets=frozenset(response.get("TargetResources") or ()),
         )
 
 

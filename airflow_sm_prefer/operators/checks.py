@@ -33,6 +33,7 @@ def check_where_written(operator: SageMakerPreferOperator) -> None:
     if operator.action_if_job_exists not in {"timestamp", "fail"}:
         msg = f"action_if_job_exists={operator.action_if_job_exists!r}: it is 'timestamp' or 'fail'."
         raise InvalidSetting(msg)
+    _check_times(operator)
     check_botocore()
     check_what_is_plain(
         operator.prefer,
@@ -47,6 +48,19 @@ def check_where_written(operator: SageMakerPreferOperator) -> None:
         pending_budget(operator.max_pending, normalise_config(operator.config))
     if operator.start_by is not None and not has_template(operator.start_by):
         first_after(operator.start_by, 0.0, UTC)
+
+
+def _check_times(operator: SageMakerPreferOperator) -> None:
+    for name in ("check_interval", "max_attempts", "max_ingestion_time"):
+        value = getattr(operator, name)
+        if value is None and name != "check_interval":
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            msg = f"{name}={value!r}: it is a number, 0 or more{'' if name == 'max_attempts' else ', of seconds'}."
+            raise InvalidSetting(msg)
+    if not isinstance(operator.patience, timedelta) or operator.patience <= timedelta():
+        msg = f"patience={operator.patience!r}: it is a timedelta above 0, such as timedelta(minutes=30)."
+        raise InvalidSetting(msg)
 
 
 def plan_of(operator: SageMakerPreferOperator) -> Plan:
@@ -86,7 +100,7 @@ def pending_budget(max_pending: timedelta | float | str | None, config: Mapping[
         )
         raise InvalidSetting(msg)
     seconds = _seconds(max_pending)
-    if seconds <= 0:
+    if not seconds > 0:
         msg = f"max_pending={max_pending!r}: it has to be more than nothing."
         raise InvalidSetting(msg)
     return seconds
@@ -96,7 +110,9 @@ def _seconds(written: timedelta | float | str) -> float:
     if isinstance(written, timedelta):
         return written.total_seconds()
     try:
-        return float(written)
-    except ValueError:
-        msg = f"max_pending={written!r} is no timedelta and no number of seconds."
-        raise InvalidSetting(msg) from None
+        if not isinstance(written, bool):
+            return float(written)
+    except (TypeError, ValueError):
+        pass
+    msg = f"max_pending={written!r} is no timedelta and no number of seconds."
+    raise InvalidSetting(msg)

@@ -15,12 +15,14 @@ from airflow_sm_prefer.aws.redact import redacted
 from airflow_sm_prefer.errors import InvalidInput, JobExists, StateUnreadable
 from airflow_sm_prefer.hooks import settings, state_store
 from airflow_sm_prefer.links import JobLink
+from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.rendered import normalise_config
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.operators import failures
 from airflow_sm_prefer.operators.checks import pending_budget, plan_of
 from airflow_sm_prefer.operators.lookback import describe_if_there, look_back
 from airflow_sm_prefer.operators.plan import Plan
+from airflow_sm_prefer.operators.plans_check import check_plans
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.operators.worker import Killed, Pause, Worker
 from airflow_sm_prefer.placement import budget, telling
@@ -57,9 +59,10 @@ class Execution:
             shown = json.dumps(redacted(worker.plan.config), indent=2, default=str)
             self._log.info("The request, without instances:\n%s", shown)
             limits = self._limits(worker.plan)
+            begun = self._first_step(limits)
         except InvalidInput as error:
             raise failures.InvalidTask(str(error)) from error
-        return self._drive(*self._first_step(limits))
+        return self._drive(*begun)
 
     def resume(self, event: Mapping[str, Any] | None) -> dict[str, Any]:
         """Go on when the trigger has seen something.
@@ -117,10 +120,16 @@ class Execution:
         if worker.this.try_number == 1 and not isinstance(event, Found):
             self._refuse_existing(worker)
         if not (isinstance(event, Found) and event.is_retry and not event.differs):
-            self._hook.configure_s3_resources(normalise_config(self._operator.config))
+            self._prepare(worker.plan)
         since = event.first_submit if isinstance(event, Found) and event.is_retry else None
         state = worker.plan.start(self._with_start_by(limits, since or self._clock.time()))
         return state.but(submission=used), event
+
+    def _prepare(self, plan: Plan) -> None:
+        """Do what comes before a first submission, and not before a job that is there already is watched."""
+        if self._kind is JobKind.TRAINING:
+            check_plans(plan.preferences, plan.config, self._hook.plans.status)
+        self._hook.configure_s3_resources(normalise_config(self._operator.config))
 
     def _with_start_by(self, limits: Limits, since: float) -> Limits:
         if self._operator.start_by is None:
