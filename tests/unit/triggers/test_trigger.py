@@ -1,0 +1,349 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
+from airflow_sm_prefer.clock import FakeClock
+from airflow_sm_prefer.errors import StateUnreadable
+from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.placement.state import Entry, Limits, Phase, State
+from airflow_sm_prefer.triggers import kill, watch
+from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
+
+NOW = 1_800_000_000.0
+STATE = State(
+    kind=JobKind.TRAINING,
+    entries=(Entry("ml.p5.48xlarge", 1), Entry("ml.g5.xlarge", 1)),
+    waves=((0, 1),),
+    limits=Limits(budget=600.0),
+    phase=Phase.WATCHING,
+    job_name="job-1",
+    job_arn="arn:1",
+    submission=1,
+    submitted=NOW,
+    first_submit=NOW,
+    wait_began=NOW,
+)
+
+
+def described(status: str = "InProgress", secondary: str = "Pending", **more: Any) -> dict[str, Any]:
+    return {"TrainingJobName": "job-1", "TrainingJobStatus": status, "SecondaryStatus": secondary, **more}
+
+
+def failed(kind: FailureKind) -> CallFailed:
+    return CallFailed(CallFailure(kind, "Code", "words", "DescribeTrainingJob"))
+
+
+class Jobs:
+    """Answers a script of looks, the last one for ever; notes every call and the thread it came from."""
+
+    kind = JobKind.TRAINING
+
+    def __init__(self, *looks: Any, stops: tuple[Any, ...] = ()) -> None:
+        self.looks, self.stops = list(looks), list(stops)
+        self.calls: list[str] = []
+        self.threads: set[str] = set()
+
+    def describe(self, name: str) -> dict[str, Any]:
+        return self._answer("describe", self.looks)
+
+    def stop(self, name: str) -> bool:
+        return bool(self._answer("stop", self.stops or [True]))
+
+    def _answer(self, call: str, answers: list[Any]) -> Any:
+        self.calls.append(call)
+        self.threads.add(threading.current_thread().name)
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Stoppable(Jobs):
+    """A job that waits until AWS has taken a stop."""
+
+    taken = False
+
+    def describe(self, name: str) -> dict[str, Any]:
+        super().describe(name)
+        return described("Stopped", "Stopped") if self.taken else described()
+
+    def stop(self, name: str) -> bool:
+        self.taken = super().stop(name)
+        return self.taken
+
+
+@pytest.fixture
+def clock() -> Iterator[FakeClock]:
+    """A clock that every sleep of the trigger moves on."""
+    clock = FakeClock(NOW)
+    real = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        clock.sleep(seconds)
+        await real(0)
+
+    with (
+        mock.patch.object(SageMakerPreferTrigger, "clock", clock),
+        mock.patch("airflow_sm_prefer.triggers.sagemaker.asyncio.sleep", sleep),
+        mock.patch("airflow_sm_prefer.triggers.watch._watchers", {}),
+    ):
+        yield clock
+
+
+def made_of(jobs: Jobs) -> Any:
+    hook = SimpleNamespace(jobs=lambda kind: jobs)
+    return mock.patch.object(Connection, "hook", return_value=hook)
+
+
+def fire(trigger: SageMakerPreferTrigger) -> list[dict[str, Any]]:
+    async def events() -> list[dict[str, Any]]:
+        return [event.payload async for event in trigger.run()]
+
+    return asyncio.run(events())
+
+
+def trigger(state: State = STATE, **more: Any) -> SageMakerPreferTrigger:
+    return SageMakerPreferTrigger(state=state.to_json(), task="digest", poll_interval=30.0, **more)
+
+
+# -- watching ------------------------------------------------------------------------------------------------
+
+
+def test_one_event_comes_when_the_job_is_over_with_the_state_before_it(clock: FakeClock) -> None:
+    jobs = Jobs(described(), described(), described("Completed", "Completed"))
+    with made_of(jobs):
+        (event,) = fire(trigger())
+    assert event["task"] == "digest"
+    state = State.from_json(json.loads(json.dumps(event["state"])))
+    assert state.phase is Phase.WATCHING
+    assert state.status == "InProgress (Pending)"
+    assert jobs.calls == ["describe"] * 3
+
+
+def test_the_first_look_lets_the_deferral_settle(clock: FakeClock) -> None:
+    with made_of(Jobs(described("Completed", "Completed"))):
+        fire(trigger())
+    assert clock.time() >= NOW + 5
+
+
+def test_ten_thousand_looks_are_no_limit(clock: FakeClock) -> None:
+    jobs = Jobs(*[described("InProgress", "Training")] * 10_000, described("Completed", "Completed"))
+    with made_of(jobs):
+        fire(trigger(STATE.but(capacity_at=NOW, wait_began=None, limits=Limits(600.0, max_runtime=1e9))))
+    assert len(jobs.calls) == 10_001
+
+
+@pytest.mark.parametrize(
+    "blip", [failed(kind) for kind in FailureKind] + [RuntimeError("Airflow's API is away")], ids=str
+)
+def test_nothing_that_goes_wrong_once_ends_the_wait(clock: FakeClock, blip: Exception) -> None:
+    jobs = Jobs(described(), blip, blip, described("Completed", "Completed"))
+    with made_of(jobs):
+        (event,) = fire(trigger())
+    assert jobs.calls == ["describe"] * 4
+    assert event["state"]["unseen_since"] > NOW
+
+
+def test_the_budgets_end_sends_a_stop_and_the_jobs_end_wakes_the_worker(clock: FakeClock) -> None:
+    jobs = Stoppable(described())
+    with made_of(jobs):
+        (event,) = fire(trigger())
+    assert jobs.calls.count("stop") == 1
+    assert event["state"]["phase"] == "stopping"
+
+
+def test_a_stop_that_aws_does_not_take_is_sent_again_at_the_next_look(clock: FakeClock) -> None:
+    jobs = Stoppable(described(), stops=(failed(FailureKind.THROTTLED), True))
+    with made_of(jobs):
+        fire(trigger())
+    assert jobs.calls.count("stop") == 2
+
+
+def test_a_trigger_never_creates(clock: FakeClock) -> None:
+    jobs = Jobs(described("Failed", "Failed", FailureReason="CapacityError: none"))
+    with made_of(jobs):
+        fire(trigger())
+    assert set(jobs.calls) == {"describe"}
+
+
+def test_an_instant_is_slept_for(clock: FakeClock) -> None:
+    with made_of(Jobs()):
+        (event,) = fire(trigger(STATE.but(phase=Phase.SLEEPING, wake_at=NOW + 900)))
+    assert clock.time() >= NOW + 900
+    assert event["state"]["phase"] == "sleeping"
+
+
+def test_the_event_loop_is_never_the_one_that_calls(clock: FakeClock) -> None:
+    jobs = Jobs(described(), described("Completed", "Completed"))
+    with made_of(jobs):
+        fire(trigger())
+    assert threading.current_thread().name not in jobs.threads
+
+
+def test_triggers_of_one_connection_share_a_client(clock: FakeClock) -> None:
+    built = []
+
+    def hook(self: Connection, *args: Any) -> Any:
+        built.append(self)
+        return SimpleNamespace(jobs=lambda kind: Jobs(described("Completed", "Completed")))
+
+    async def many() -> None:
+        triggers = [trigger() for _ in range(50)] + [trigger(region_name="eu-west-1") for _ in range(50)]
+
+        async def one(each: SageMakerPreferTrigger) -> None:
+            async for _ in each.run():
+                pass
+
+        await asyncio.gather(*map(one, triggers))
+
+    with mock.patch.object(Connection, "hook", hook):
+        asyncio.run(many())
+    assert len(built) == 2
+
+
+def test_a_cancelled_wait_ends_quietly_and_touches_nothing(clock: FakeClock, caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Jobs(described())
+
+    async def cancel() -> None:
+        each = trigger(STATE.but(limits=Limits(budget=1e9)))
+        task = asyncio.ensure_future(anext(each.run()))
+        while len(jobs.calls) < 3:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await each.cleanup()
+
+    with made_of(jobs), caplog.at_level(logging.ERROR):
+        asyncio.run(cancel())
+    assert "stop" not in jobs.calls
+    assert not caplog.records
+
+
+def test_a_state_that_can_not_be_read_fails_this_one_task_in_words(clock: FakeClock) -> None:
+    with pytest.raises(StateUnreadable, match="can't be read"):
+        fire(SageMakerPreferTrigger(state={"version": 1, "kind": "dancing"}))
+
+
+# -- the wire ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_serialised_is_plain_json_and_makes_the_same_trigger() -> None:
+    made = trigger(
+        aws_conn_id="other",
+        region_name="eu-west-1",
+        verify="/ca.pem",
+        botocore_config={"retries": {"mode": "adaptive"}},
+    )
+    path, kwargs = made.serialize()
+    assert path == "airflow_sm_prefer.triggers.sagemaker.SageMakerPreferTrigger"
+    assert json.loads(json.dumps(kwargs)) == kwargs
+    assert SageMakerPreferTrigger(**kwargs).serialize() == (path, kwargs)
+    hook = made.connection.hook()
+    assert (hook.aws_conn_id, hook._region_name, hook._verify) == ("other", "eu-west-1", "/ca.pem")
+
+
+def test_a_row_of_an_earlier_version_makes_a_trigger() -> None:
+    assert SageMakerPreferTrigger(state=STATE.to_json()).poll_interval == 30.0
+
+
+# -- when a person ends the task -----------------------------------------------------------------------------
+
+
+TI = SimpleNamespace(dag_id="dag", run_id="run", task_id="train", map_index=-1)
+
+
+async def killed(state: str | None, jobs: Jobs, ti: Any = TI, now: State = STATE) -> None:
+    async def task_state(*_: Any) -> str | None:
+        return state
+
+    each = trigger(now)
+    each._task_instance = ti
+    with mock.patch.object(kill, "task_state_async", task_state), made_of(jobs):
+        await each.on_kill()
+        for thread in threading.enumerate():
+            if thread.name == "sm-prefer-kill":
+                await asyncio.to_thread(thread.join)
+
+
+@pytest.mark.parametrize("state", ["failed", "success", "skipped", "removed", None, "no_status", "scheduled", "queued"])
+async def test_a_job_is_stopped_whose_task_is_over_gone_or_not_yet_begun_anew(state: str | None) -> None:
+    jobs = Jobs()
+    await killed(state, jobs)
+    assert jobs.calls == ["stop"]
+
+
+@pytest.mark.parametrize("state", ["deferred", "running"])
+async def test_a_job_is_left_alone_whose_task_is_watched_or_runs_again(state: str) -> None:
+    jobs = Jobs()
+    await killed(state, jobs)
+    assert jobs.calls == []
+
+
+async def test_without_a_task_instance_or_a_job_nothing_is_stopped() -> None:
+    jobs = Jobs()
+    await killed("failed", jobs, ti=None)
+    await killed("failed", jobs, now=STATE.but(job_name=""))
+    assert jobs.calls == []
+
+
+async def test_a_slow_stop_is_sent_though_airflow_cancels_after_a_second() -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    class Slow(Jobs):
+        def stop(self, name: str) -> bool:
+            begun.set()
+            assert go.wait(10)
+            self.calls.append("stop")
+            return True
+
+    async def task_state(*_: Any) -> str:
+        return "failed"
+
+    jobs, each = Slow(), trigger()
+    each._task_instance = TI
+    with mock.patch.object(kill, "task_state_async", task_state), made_of(jobs):
+        task = asyncio.ensure_future(each.on_kill())
+        await asyncio.to_thread(begun.wait, 10)
+        task.cancel()
+        go.set()
+        for thread in threading.enumerate():
+            if thread.name == "sm-prefer-kill":
+                await asyncio.to_thread(thread.join)
+    assert jobs.calls == ["stop"]
+
+
+def test_a_stop_is_repeated_until_aws_takes_it() -> None:
+    jobs = Jobs(stops=(failed(FailureKind.THROTTLED), failed(FailureKind.NETWORK), True))
+    clock = FakeClock(0.0)
+    with made_of(jobs):
+        assert kill.stop_until_taken(STATE, Connection(), logging.getLogger(), clock)
+    assert jobs.calls == ["stop"] * 3
+    assert clock.time() == 3.0
+
+
+def test_a_stop_that_aws_never_takes_is_given_up_in_words(caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Jobs(stops=(failed(FailureKind.DENIED),))
+    with made_of(jobs):
+        assert not kill.stop_until_taken(STATE, Connection(), logging.getLogger("kill"), FakeClock())
+    assert "may still be running" in caplog.text
+
+
+def test_a_connection_that_can_not_be_made_is_a_look_that_shows_nothing(clock: FakeClock) -> None:
+    def hook(self: Connection, *args: Any) -> Any:
+        raise ConnectionError("no API server")
+
+    with mock.patch.object(Connection, "hook", hook):
+        seen = asyncio.run(watch.Watcher(Connection(), JobKind.TRAINING).look("job-1"))
+    assert seen.judgement.verdict == "credentials"
