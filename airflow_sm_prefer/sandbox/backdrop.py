@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.core.responses import ActionResult
 from moto.events.models import events_backends
+from moto.iam.exceptions import NotFoundException
 from moto.iam.models import get_account_id_from
+from moto.iam.responses import IamResponse
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+
+from airflow_sm_prefer.sandbox.permissions import Document, decide
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -20,6 +26,10 @@ assert DEFAULT_ACCOUNT_ID == "123456789012", "the sandbox names it as the accoun
 
 def application() -> Application:
     """Return the WSGI application that answers for all other services."""
+    # Roles are given AWS's own policies, such as AmazonSageMakerFullAccess.
+    os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
+    # Moto lacks this one; its dispatcher finds operations by their names.
+    IamResponse.simulate_principal_policy = _simulate_principal_policy  # type: ignore[attr-defined]
     app: Application = DomainDispatcherApplication(create_backend_app)
     return app
 
@@ -50,3 +60,34 @@ class QuietHandler(MotoRequestHandler):
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Say nothing."""
+
+
+def _simulate_principal_policy(response: IamResponse) -> ActionResult:
+    """Answer IAM's SimulatePrincipalPolicy with a decision for each action on each resource.
+
+    Raises:
+        NotFoundException: there is no such role or user.
+    """
+    documents = list(_policies(response.backend, response._get_param("PolicySourceArn")))
+    documents += [json.loads(text) for text in response._get_param("PolicyInputList", [])]
+    results = [
+        {"EvalActionName": action, "EvalResourceName": resource, "EvalDecision": decide(documents, action, resource)}
+        for action in response._get_param("ActionNames", [])
+        for resource in response._get_param("ResourceArns", ["*"])
+    ]
+    return ActionResult({"EvaluationResults": results, "IsTruncated": False})
+
+
+def _policies(iam: Any, arn: str) -> Iterator[Document]:
+    """Return a principal's policies; of the ARN of an assumed role, those of the role."""
+    kind, *names = arn.rpartition(":")[2].split("/")
+    if kind == "user" and names:
+        principal = iam.get_user(names[-1])
+        inline = [policy["policy_document"] for policy in principal.policies.values()]
+    elif kind in {"role", "assumed-role"} and names:
+        principal = iam.get_role(names[0] if kind == "assumed-role" else names[-1])
+        inline = list(principal.policies.values())
+    else:
+        raise NotFoundException(f"The principal {arn} cannot be found.")
+    attached = [v.document for p in principal.managed_policies.values() for v in p.versions if v.is_default]
+    yield from (json.loads(text) for text in (*inline, *attached))

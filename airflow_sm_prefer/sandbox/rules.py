@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from airflow_sm_prefer import catalog
+from airflow_sm_prefer.sandbox import data_rules
 from airflow_sm_prefer.sandbox.api_errors import invalid
 from airflow_sm_prefer.sandbox.plans import Plan
 
@@ -51,6 +52,7 @@ def check_training(request: Mapping[str, Any], context: Context) -> None:
         [
             _tags(request),
             _image(request["AlgorithmSpecification"]),
+            data_rules.channels(request),
             _types(resources, others=("InstanceType", "InstanceGroups", "InstancePlacementConfig")),
             _counts(resources),
             _spot(request),
@@ -72,6 +74,7 @@ def check_processing(request: Mapping[str, Any], context: Context) -> None:
     _raise_first(
         [
             _tags(request),
+            data_rules.inputs_and_outputs(request),
             _types(cluster, others=("InstanceType",)),
             _counts(cluster),
             _processing_volume(cluster),
@@ -93,9 +96,9 @@ def _raise_first(rules: Iterable[Breaches]) -> None:
 
 def _tags(request: Mapping[str, Any]) -> Breaches:
     keys = [tag["Key"] for tag in request.get("Tags", [])]
-    for key, count in Counter(keys).items():
-        if count > 1:
-            yield f"Duplicate tag keys found. Please note that Tag keys are case insensitive: {key}"
+    if data_rules.repeated(key.lower() for key in keys):
+        yield "Duplicate tag keys found. Please note that Tag keys are case insensitive."
+    for key in keys:
         if key.lower().startswith("aws:"):
             yield f"Tag keys starting with 'aws:' are reserved for AWS: {key}"
 
@@ -149,6 +152,9 @@ def _spot(request: Mapping[str, Any]) -> Breaches:
         yield "InstancePreferences and EnableManagedSpotTraining are mutually exclusive."
     if "TrainingPlanArn" in resources:
         yield "TrainingPlanArn and EnableManagedSpotTraining are mutually exclusive."
+    if resources.get("KeepAlivePeriodInSeconds"):
+        # https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html
+        yield "KeepAlivePeriodInSeconds is not supported when EnableManagedSpotTraining is set to true."
     if most is None:
         yield "MaxWaitTimeInSeconds is required when EnableManagedSpotTraining is set to true"
     elif most < stopping.get("MaxRuntimeInSeconds", 86_400):

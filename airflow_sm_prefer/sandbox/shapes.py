@@ -114,8 +114,10 @@ _CLASSES = {
     r"\p{Z}": "\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000",
     r"\p{S}": r"$+<=>^`|~",
     r"\p{P}": r"!-/:-@\[-`{-~",
+    r"\p{Alnum}": "a-zA-Z0-9",
+    r"\uD800\uDC00-\uDBFF\uDFFF": r"\U00010000-\U0010FFFF",
 }
-"""Java's classes of characters, which Python lacks, as near as it comes."""
+"""Java's classes of characters and its surrogate pairs, which Python lacks, as near as it comes."""
 
 
 @cache
