@@ -160,11 +160,15 @@ class Execution:
             self._operator.job_name = state.job_name or None
             if isinstance(pause, Fail):
                 return self._failed(state, pause.judgement)
-            if isinstance(pause, Finish) or not self._operator.wait_for_completion:
+            if isinstance(pause, Finish) or self._only_submits(state):
                 return self._result(state)
             if self._operator.deferrable:
                 self._defer(state)
             event = self._wait(state, pause)
+
+    def _only_submits(self, state: State) -> bool:
+        """Whether the job is there and nobody is to wait for it; a pause before that is waited for all the same."""
+        return state.phase is Phase.WATCHING and not self._operator.wait_for_completion
 
     def _run(self, state: State, event: Event) -> tuple[State, Pause]:
         try:

@@ -357,6 +357,23 @@ def test_throttled_creates_are_tried_until_one_passes() -> None:
         assert airflow.deferrals >= 2
 
 
+def test_a_task_that_only_submits_waits_until_the_job_is_there() -> None:
+    faults = [{"operation": "CreateTrainingJob", "error": "ThrottlingException", "times": 12}]
+    with airflow_and_sandbox({**NOTHING, "call_faults": faults}) as airflow:
+        result = airflow.run(training(wait_for_completion=False))
+        assert result["Training"]["TrainingJobStatus"] == "InProgress"
+        assert len(airflow.jobs()) == 1
+
+
+def test_a_task_that_only_submits_still_ends_the_job_that_it_replaces() -> None:
+    with airflow_and_sandbox(NOTHING) as airflow:
+        ti = TaskInstance()
+        airflow.begin(training(), ti)
+        airflow.run(training(wait_for_completion=False), ti.cleared())
+        assert airflow.most_live() == 1
+        assert sorted(job["status"] for job in airflow.jobs()) == ["InProgress", "Stopped"]
+
+
 def test_a_job_that_is_gone_while_it_ran_fails_the_task_as_lost() -> None:
     with airflow_and_sandbox(runner=ScriptedRunner(default=Script(seconds=9000))) as airflow:
         accounts = airflow.server.sandbox.engine.accounts
