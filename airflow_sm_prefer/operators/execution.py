@@ -229,6 +229,7 @@ class Execution:
         was_stopped = judgement.verdict in {Verdict.STOPPED, Verdict.LIMIT_REACHED}
         if was_stopped and self._operator.stopped_is_success and state.job_name:
             return self._result(state)
+        self._operator.described = self._worker.described
         if state.job_name:
             self._print_log(state)
         record = decision_record(state, judgement, self._clock.time())

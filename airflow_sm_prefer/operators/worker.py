@@ -76,6 +76,8 @@ class Worker:
         self._planner, self._clock, self._log = planner, clock, log
         self._remember, self._is_killed, self._waits, self._draw = remember, is_killed, waits, draw
         self._napped = 0.0
+        #: What AWS said of the job when it was last looked at.
+        self.described: dict[str, Any] | None = None
 
     @cached_property
     def plan(self) -> Plan:
@@ -102,9 +104,10 @@ class Worker:
     def look(self, state: State) -> Event:
         """Look at the job."""
         try:
-            return Seen(Observation.from_describe(self.kind, self.jobs.describe(state.job_name)))
+            self.described = self.jobs.describe(state.job_name)
         except CallFailed as failed:
             return look_failed(failed.failure)
+        return Seen(Observation.from_describe(self.kind, self.described))
 
     def _carry_out(self, state: State, commands: tuple[Any, ...]) -> Event | Pause:
         for command in commands:

@@ -276,9 +276,12 @@ def test_a_job_at_the_end_of_its_own_runtime_is_no_success() -> None:
 def test_a_failed_script_fails_with_its_own_words() -> None:
     script = Script.fails("AlgorithmError: CapacityError: said the script, exit code: 1")
     with airflow_and_sandbox(runner=ScriptedRunner(default=script)) as airflow:
+        operator = training()
         with pytest.raises(UserCodeError, match="said the script, exit code: 1"):
-            airflow.run(training())
+            airflow.run(operator)
         assert len(airflow.jobs()) == 1
+        # What OpenLineage is told of a job that failed.
+        assert operator.described["OutputDataConfig"]["S3OutputPath"] == "s3://bucket/models"
 
 
 def test_max_ingestion_time_bounds_it_all_and_stops_the_job() -> None:

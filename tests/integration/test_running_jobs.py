@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import tarfile
 import textwrap
 import time
@@ -398,3 +399,158 @@ def test_a_mount_point_that_was_tidied_away_comes_back(world: World) -> None:
         Path("/opt/ml").rmdir()
     world.script("print('here')")
     assert world.train()["TrainingJobStatus"] == "Completed"
+
+
+def s3_input(name: str, uri: str, **more: Any) -> dict[str, Any]:
+    path = f"/opt/ml/processing/input/{name}"
+    return {"InputName": name, "S3Input": {"S3Uri": uri, "S3DataType": "S3Prefix", "LocalPath": path, **more}}
+
+
+def s3_output(name: str, mode: str = "EndOfJob", **more: Any) -> dict[str, Any]:
+    where = {"S3Uri": f"s3://data/{name}", "LocalPath": f"/opt/ml/processing/{name}", "S3UploadMode": mode}
+    return {"OutputName": name, "S3Output": where, **more}
+
+
+CODE = s3_input("code", "s3://data/code", S3InputMode="File")
+
+
+def test_pythons_of_every_name_are_the_images_and_requirements_are_not_installed(world: World) -> None:
+    world.script("""
+        import subprocess, sys
+        for command in (
+            [sys.executable, "-m", "pip", "install", "no-such-package-anywhere"],
+            ["pip", "install", "-r", "requirements.txt"],
+            ["bash", "-c", "$(command -v python3) -c 'import sys; print(sys.executable)'"],
+        ):
+            print(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+    """)
+    job = world.train(Environment={"PYTHONPATH": "/somewhere"})
+    assert job["TrainingJobStatus"] == "Completed", job.get("FailureReason")
+    installed = f"sandbox: nothing is installed; this job has the packages of {sys.executable}"
+    assert world.said("job")[1:] == [installed, installed, sys.executable]
+
+
+def test_an_output_is_uploaded_while_the_job_runs_if_it_is_continuous(world: World) -> None:
+    world.script("""
+        import pathlib, time
+        for name in ("now", "later"):
+            pathlib.Path("/opt/ml/processing", name, "x").write_text(name)
+        time.sleep(60)
+    """)
+    world.sagemaker.create_processing_job(
+        **processing_of(
+            [CODE], ProcessingOutputConfig={"Outputs": [s3_output("now", "Continuous"), s3_output("later")]}
+        )
+    )
+    world.until(lambda: keys(world, "now/"), lambda found: found == ["now/x"])
+    assert keys(world, "later/") == []
+    world.sagemaker.stop_processing_job(ProcessingJobName="prep")
+    assert world.ended("prep", "Processing")["ProcessingJobStatus"] == "Stopped"
+    assert world.object("later/x") == b"later"
+
+
+def test_links_are_not_followed_when_outputs_are_uploaded(world: World) -> None:
+    world.script("""
+        import pathlib
+        out = pathlib.Path("/opt/ml/processing/out")
+        (out / "real").write_text("1")
+        (out / "link").symlink_to(out / "real")
+    """)
+    world.process(ProcessingInputs=[CODE], ProcessingOutputConfig={"Outputs": [s3_output("out")]})
+    assert keys(world, "out/") == ["out/real"]
+
+
+def test_what_the_application_manages_is_left_to_it(world: World) -> None:
+    world.script("""
+        import pathlib
+        print(sorted(path.name for path in pathlib.Path("/opt/ml/processing/input").iterdir()))
+        pathlib.Path("/opt/ml/processing/own").mkdir()
+        pathlib.Path("/opt/ml/processing/own/x").write_text("1")
+    """)
+    given = {**s3_input("own", "s3://no-such-bucket-at-all/x"), "AppManaged": True}
+    job = world.process(
+        ProcessingInputs=[CODE, given], ProcessingOutputConfig={"Outputs": [s3_output("own", AppManaged=True)]}
+    )
+    assert job["ProcessingJobStatus"] == "Completed", job.get("FailureReason")
+    assert world.said("prep", "ProcessingJobs")[1] == "['code']"
+    assert keys(world, "own/") == []
+
+
+DATASET = {
+    "LocalPath": "/opt/ml/processing/rows",
+    "AthenaDatasetDefinition": {
+        "Catalog": "c",
+        "Database": "d",
+        "QueryString": "q",
+        "OutputS3Uri": "s3://data/q",
+        "OutputFormat": "PARQUET",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"InputName": "rows", "DatasetDefinition": DATASET}, "no DatasetDefinition"),
+        (s3_input("rows", "s3://data/code", S3InputMode="Pipe"), "no Pipe mode"),
+    ],
+)
+def test_an_input_that_the_sandbox_does_not_have_is_refused_in_words(
+    world: World, given: dict[str, Any], words: str
+) -> None:
+    world.script("")
+    job = world.process(ProcessingInputs=[CODE, given])
+    assert job["FailureReason"].startswith("ClientError: input rows: the sandbox has")
+    assert words in job["FailureReason"]
+
+
+def test_each_channel_has_its_own_mode_and_fast_file_is_there_as_files(world: World) -> None:
+    world.s3.put_object(Bucket="data", Key="raw/a", Body=b"1")
+    world.script("""
+        import json, pathlib
+        modes = json.loads(pathlib.Path("/opt/ml/input/config/inputdataconfig.json").read_text())
+        print({name: mode["TrainingInputMode"] for name, mode in modes.items()})
+        print(pathlib.Path("/opt/ml/input/data/raw/a").read_text())
+    """)
+    world.train(channels=[{**channel("raw", "s3://data/raw"), "InputMode": "FastFile", "ContentType": "text/csv"}])
+    assert world.said("job")[1:] == ["{'code': 'File', 'raw': 'FastFile'}", "1"]
+
+
+def test_a_key_with_an_empty_part_cannot_be_downloaded(world: World) -> None:
+    world.s3.put_object(Bucket="data", Key="raw//a", Body=b"1")
+    world.script("")
+    job = world.train(channels=[channel("raw", "s3://data/raw")])
+    assert job["FailureReason"].endswith("S3 key: s3://data/raw//a has an illegal char sub-sequence '//' in it")
+
+
+def test_a_model_is_left_as_it_is_if_no_compression_is_wanted(world: World) -> None:
+    world.script("""
+        import pathlib
+        pathlib.Path("/opt/ml/model/weights").write_text("1")
+        pathlib.Path("/opt/ml/output/data/curve").write_text("2")
+    """)
+    job = world.train(OutputDataConfig={"S3OutputPath": "s3://data/models", "CompressionType": "NONE"})
+    assert job["ModelArtifacts"]["S3ModelArtifacts"] == "s3://data/models/job/output/model/"
+    assert world.object("models/job/output/model/weights") == b"1"
+    assert world.object("models/job/output/data/curve") == b"2"
+
+
+def processing_of(inputs: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    return {
+        "ProcessingJobName": "prep",
+        "AppSpecification": {
+            "ImageUri": "processor:1",
+            "ContainerEntrypoint": ["python3", "/opt/ml/processing/input/code/main.py"],
+        },
+        "RoleArn": "arn:aws:iam::123456789012:role/training",
+        "ProcessingInputs": inputs,
+        "ProcessingResources": {
+            "ClusterConfig": {"InstanceType": "ml.m5.xlarge", "InstanceCount": 1, "VolumeSizeInGB": 1}
+        },
+        **more,
+    }
+
+
+def keys(world: World, prefix: str) -> list[str]:
+    found = world.s3.list_objects_v2(Bucket="data", Prefix=prefix).get("Contents", [])
+    return [entry["Key"] for entry in found]

@@ -1,4 +1,4 @@
-# ruff: noqa: N803  boto spells its parameters like this
+
 import io
 import tarfile
 from pathlib import Path

@@ -127,7 +127,7 @@ def test_a_role_is_looked_up_in_the_hooks_region_with_its_verification(monkeypat
             seen.update(kwargs)
             return self
 
-        def get_role(self, RoleName):  # noqa: N803  boto's spelling
+        def get_role(self, RoleName):
             return {"Role": {"Arn": f"arn:aws:iam::123456789012:role/{RoleName}"}}
 
     def get_session(_self, region_name=None, **_):
