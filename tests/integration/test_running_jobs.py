@@ -406,9 +406,9 @@ def s3_input(name: str, uri: str, **more: Any) -> dict[str, Any]:
     return {"InputName": name, "S3Input": {"S3Uri": uri, "S3DataType": "S3Prefix", "LocalPath": path, **more}}
 
 
-def s3_output(name: str, mode: str = "EndOfJob", **more: Any) -> dict[str, Any]:
+def s3_output(name: str, mode: str = "EndOfJob") -> dict[str, Any]:
     where = {"S3Uri": f"s3://data/{name}", "LocalPath": f"/opt/ml/processing/{name}", "S3UploadMode": mode}
-    return {"OutputName": name, "S3Output": where, **more}
+    return {"OutputName": name, "S3Output": where}
 
 
 CODE = s3_input("code", "s3://data/code", S3InputMode="File")
@@ -467,9 +467,9 @@ def test_what_the_application_manages_is_left_to_it(world: World) -> None:
         pathlib.Path("/opt/ml/processing/own").mkdir()
         pathlib.Path("/opt/ml/processing/own/x").write_text("1")
     """)
-    given = {**s3_input("own", "s3://no-such-bucket-at-all/x"), "AppManaged": True}
+    given = {**s3_input("theirs", "s3://no-such-bucket-at-all/x"), "AppManaged": True}
     job = world.process(
-        ProcessingInputs=[CODE, given], ProcessingOutputConfig={"Outputs": [s3_output("own", AppManaged=True)]}
+        ProcessingInputs=[CODE, given], ProcessingOutputConfig={"Outputs": [{**s3_output("own"), "AppManaged": True}]}
     )
     assert job["ProcessingJobStatus"] == "Completed", job.get("FailureReason")
     assert world.said("prep", "ProcessingJobs")[1] == "['code']"

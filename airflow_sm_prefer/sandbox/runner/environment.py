@@ -14,6 +14,9 @@ from airflow_sm_prefer.sandbox.runs import RunSpec
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ")
 _KEPT_PREFIXES = ("OPENBLAS_", "OMP_", "MKL_")
 
+#: The name of the one group of a cluster that has no InstanceGroups.
+ONE_GROUP = "homogeneousCluster"
+
 
 def base_environment(spec: RunSpec, home: str) -> dict[str, str]:
     """Return what every container has: what this machine needs to run it, and how it reaches the sandbox's S3."""
@@ -44,7 +47,7 @@ def training_environment(spec: RunSpec, host: str, hosts: Sequence[str], workdir
         workdir: Where scripts are, ``/opt/ml/code``.
     """
     request = spec.request
-    hardware = catalog.spec(spec.instance_type)
+    gpus, neurons = accelerators(spec.instance_type)
     hyperparameters: Mapping[str, str] = request.get("HyperParameters") or {}
     channels = [channel["ChannelName"] for channel in request.get("InputDataConfig") or ()]
     shown = {key: parsed(value) for key, value in hyperparameters.items() if not key.startswith("sagemaker_")}
@@ -52,8 +55,11 @@ def training_environment(spec: RunSpec, host: str, hosts: Sequence[str], workdir
         "MODEL_DIR": "/opt/ml/model",
         "OUTPUT_DATA_DIR": "/opt/ml/output/data",
         "OUTPUT_DIR": "/opt/ml/output",
+        "OUTPUT_INTERMEDIATE_DIR": "/opt/ml/output/intermediate",
         "INPUT_DIR": "/opt/ml/input",
         "INPUT_CONFIG_DIR": "/opt/ml/input/config",
+        "INPUT_DATA_CONFIG": json.dumps(input_data_config(request)),
+        "RESOURCE_CONFIG": json.dumps(resource_config(spec, host, hosts)),
         "MODULE_DIR": workdir,
         "CHANNELS": json.dumps(sorted(channels)),
         "CURRENT_HOST": host,
@@ -62,12 +68,21 @@ def training_environment(spec: RunSpec, host: str, hosts: Sequence[str], workdir
         "MASTER_ADDR": hosts[0],
         "NETWORK_INTERFACE_NAME": "lo",
         "CURRENT_INSTANCE_TYPE": spec.instance_type,
-        "NUM_GPUS": hardware.accelerator_count if hardware else 0,
+        "CURRENT_INSTANCE_GROUP": ONE_GROUP,
+        "CURRENT_INSTANCE_GROUP_HOSTS": json.dumps(list(hosts)),
+        "INSTANCE_GROUPS": json.dumps([ONE_GROUP]),
+        "IS_HETERO": "false",
+        "NUM_GPUS": gpus,
+        "NUM_NEURONS": neurons,
         "NUM_CPUS": os.cpu_count() or 1,
         "HPS": json.dumps(shown),
         "USER_ARGS": json.dumps(arguments(hyperparameters)),
         "JOB_NAME": spec.name,
+        "LOG_LEVEL": parsed(hyperparameters.get("sagemaker_container_log_level", "20")),
     }
+    if "sagemaker_program" in hyperparameters:
+        program = str(parsed(hyperparameters["sagemaker_program"]))
+        toolkit |= {"USER_ENTRY_POINT": program, "MODULE_NAME": program.removesuffix(".py")}
     toolkit |= {f"CHANNEL_{name.upper()}": f"/opt/ml/input/data/{name}" for name in channels}
     toolkit |= {f"HP_{key.upper().replace('-', '_')}": value for key, value in shown.items()}
     return {
@@ -75,6 +90,42 @@ def training_environment(spec: RunSpec, host: str, hosts: Sequence[str], workdir
         "TRAINING_JOB_NAME": spec.name,
         "TRAINING_JOB_ARN": spec.arn,
         **(request.get("Environment") or {}),
+    }
+
+
+def accelerators(instance_type: str) -> tuple[int, int]:
+    """Return how many GPUs, and how many AWS accelerators, a type has."""
+    hardware = catalog.spec(instance_type)
+    count = hardware.accelerator_count if hardware else 0
+    return (0, count) if instance_type.startswith(("ml.trn", "ml.inf")) else (count, 0)
+
+
+def input_data_config(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``inputdataconfig.json`` holds: each channel's settings."""
+    mode = request["AlgorithmSpecification"].get("TrainingInputMode", "File")
+    return {channel["ChannelName"]: _channel_config(channel, mode) for channel in request.get("InputDataConfig") or ()}
+
+
+def _channel_config(channel: Mapping[str, Any], mode: str) -> dict[str, Any]:
+    source = channel["DataSource"].get("S3DataSource") or {}
+    config = {
+        "TrainingInputMode": channel.get("InputMode", mode),
+        "S3DistributionType": source.get("S3DataDistributionType", "FullyReplicated"),
+        "RecordWrapperType": channel.get("RecordWrapperType", "None"),
+    }
+    return {**config, "ContentType": channel["ContentType"]} if "ContentType" in channel else config
+
+
+def resource_config(spec: RunSpec, host: str, hosts: Sequence[str]) -> dict[str, Any]:
+    """Return what ``resourceconfig.json`` holds: who there is, and which of them this host is."""
+    group = {"instance_group_name": ONE_GROUP, "instance_type": spec.instance_type, "hosts": list(hosts)}
+    return {
+        "current_host": host,
+        "current_instance_type": spec.instance_type,
+        "current_group_name": ONE_GROUP,
+        "hosts": list(hosts),
+        "instance_groups": [group],
+        "network_interface_name": "lo",
     }
 
 

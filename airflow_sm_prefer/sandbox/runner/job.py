@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import queue
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from airflow_sm_prefer.sandbox.runner.isolation import ML, Isolation, in_namespa
 from airflow_sm_prefer.sandbox.runner.layout import ProcessingLayout, TrainingLayout, host_names
 from airflow_sm_prefer.sandbox.runner.logs import GROUPS, LogStream
 from airflow_sm_prefer.sandbox.runner.process import Container
+from airflow_sm_prefer.sandbox.runner.shims import module_folder, path_folder, write_shims
 from airflow_sm_prefer.sandbox.runner.storage import Storage
 from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult, RunSpec
 
@@ -88,6 +90,7 @@ class LocalRun:
         layout: TrainingLayout | ProcessingLayout
         layout = TrainingLayout(self._spec, storage) if self._is_training else ProcessingLayout(self._spec, storage)
         command = self._command(layout)
+        write_shims(self._shims, self._images.python_for(self._image))
         for host in self._hosts:
             layout.prepare(self._root(host), host, self._hosts)
             (self._folder / host / "home").mkdir()
@@ -108,20 +111,30 @@ class LocalRun:
         """Return the folder that a host sees as ``/opt/ml``."""
         return self._folder / host / "ml"
 
+    @property
+    def _shims(self) -> Path:
+        return self._folder / "shims"
+
+    @property
+    def _what(self) -> Mapping[str, Any]:
+        """Return the part of the request that names the image and what it runs."""
+        what: Mapping[str, Any] = self._spec.request[
+            "AlgorithmSpecification" if self._is_training else "AppSpecification"
+        ]
+        return what
+
+    @property
+    def _image(self) -> str:
+        what = self._what
+        return what.get("ImageUri") or what.get("TrainingImage") or what.get("AlgorithmName") or ""
+
     def _command(self, layout: TrainingLayout | ProcessingLayout) -> list[str]:
-        request = self._spec.request
-        if isinstance(layout, ProcessingLayout):
-            what = request["AppSpecification"]
-            image = what["ImageUri"]
-            return self._images.command(
-                image, what.get("ContainerEntrypoint") or (), what.get("ContainerArguments") or ()
-            )
-        what = request["AlgorithmSpecification"]
-        image = what.get("TrainingImage") or what.get("AlgorithmName") or ""
-        if layout.program and not what.get("ContainerEntrypoint"):
-            arguments = environment.arguments(request.get("HyperParameters") or {})
-            return [self._images.python_for(image), f"{ML}/code/{layout.program}", *arguments]
-        return self._images.command(image, what.get("ContainerEntrypoint") or (), what.get("ContainerArguments") or ())
+        what = self._what
+        entrypoint = what.get("ContainerEntrypoint") or ()
+        if isinstance(layout, TrainingLayout) and layout.program and not entrypoint:
+            options = environment.arguments(self._spec.request.get("HyperParameters") or {})
+            return [self._images.python_for(self._image), f"{ML}/code/{layout.program}", *options]
+        return self._images.command(self._image, entrypoint, what.get("ContainerArguments") or ())
 
     # -- containers --------------------------------------------------------------------------------------
 
@@ -180,10 +193,15 @@ class LocalRun:
         return "sagemaker_program" in hyperparameters
 
     def _variables(self, host: str, workdir: str) -> dict[str, str]:
-        base = environment.base_environment(self._spec, str(self._folder / host / "home"))
+        variables = environment.base_environment(self._spec, str(self._folder / host / "home"))
         if self._is_training:
-            return {**base, **environment.training_environment(self._spec, host, self._hosts, workdir)}
-        return {**base, **environment.processing_environment(self._spec)}
+            variables |= environment.training_environment(self._spec, host, self._hosts, workdir)
+        else:
+            variables |= environment.processing_environment(self._spec)
+        before = {"PATH": path_folder(self._shims), "PYTHONPATH": module_folder(self._shims)}
+        return variables | {
+            name: os.pathsep.join(filter(None, (str(folder), variables.get(name)))) for name, folder in before.items()
+        }
 
     # -- results -----------------------------------------------------------------------------------------
 
@@ -197,12 +215,21 @@ class LocalRun:
                 continue
             for address, folder, continuous in layout.outputs(root):
                 if at_end or continuous:
-                    storage.upload_folder(folder, address, self._uploaded)
+                    storage.upload_folder(folder, address, self._uploaded, follow=False)
 
     def _upload_model(self, storage: Storage) -> str | None:
-        """Upload what the first host has in ``model`` and ``output/data``, after a failure or a stop too."""
-        base = f"{self._spec.request['OutputDataConfig']['S3OutputPath'].rstrip('/')}/{self._spec.name}/output"
+        """Upload what the first host has in ``model`` and ``output/data``, after a failure or a stop too.
+
+        Returns:
+            The model's address: of an archive, or of a prefix if OutputDataConfig has no compression; None if there is
+            no model.
+        """
+        output = self._spec.request["OutputDataConfig"]
+        base = f"{output['S3OutputPath'].rstrip('/')}/{self._spec.name}/output"
         root = self._root(self._hosts[0])
+        if output.get("CompressionType") == "NONE":
+            storage.upload_folder(root / "output/data", f"{base}/data")
+            return f"{base}/model/" if storage.upload_folder(root / "model", f"{base}/model") else None
         storage.upload_archive(root / "output/data", f"{base}/output.tar.gz")
         address = f"{base}/model.tar.gz"
         return address if storage.upload_archive(root / "model", address) else None

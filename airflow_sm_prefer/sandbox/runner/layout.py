@@ -13,11 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from airflow_sm_prefer.sandbox.runner.environment import parsed
+from airflow_sm_prefer.sandbox.runner.environment import input_data_config, parsed, resource_config
 from airflow_sm_prefer.sandbox.runner.failures import RunFailed, download_failed
 from airflow_sm_prefer.sandbox.runner.isolation import ML
 from airflow_sm_prefer.sandbox.runner.storage import Storage
 from airflow_sm_prefer.sandbox.runs import RunSpec
+
+_S3_TYPES = ("S3Prefix", "ManifestFile")
 
 
 def host_names(count: int) -> list[str]:
@@ -76,16 +78,15 @@ class TrainingLayout:
 
     def _write_config(self, folder: Path, host: str, hosts: Sequence[str]) -> None:
         _write(folder / "hyperparameters.json", self._request.get("HyperParameters") or {})
-        channels = self._request.get("InputDataConfig") or ()
-        _write(folder / "inputdataconfig.json", {c["ChannelName"]: _channel_config(c, self._request) for c in channels})
-        _write(folder / "resourceconfig.json", _resource_config(self._spec, host, hosts))
+        _write(folder / "inputdataconfig.json", input_data_config(self._request))
+        _write(folder / "resourceconfig.json", resource_config(self._spec, host, hosts))
 
     def _download_channel(self, channel: Mapping[str, Any], root: Path, index: int, count: int) -> None:
         name = channel["ChannelName"]
         mode = channel.get("InputMode") or self._request["AlgorithmSpecification"].get("TrainingInputMode", "File")
         source = channel["DataSource"].get("S3DataSource")
-        if source is None:
-            msg = f"ClientError: channel {name}: the sandbox has S3DataSource only."
+        if source is None or source["S3DataType"] not in _S3_TYPES:
+            msg = f"ClientError: channel {name}: the sandbox has S3DataSource only, as {' or '.join(_S3_TYPES)}."
             raise RunFailed(msg)
         if mode == "Pipe":
             msg = f"ClientError: channel {name}: the sandbox has File and FastFile, and no Pipe mode."
@@ -134,17 +135,22 @@ class ProcessingLayout:
         found = []
         for output in (self._request.get("ProcessingOutputConfig") or {}).get("Outputs", ()):
             s3 = output.get("S3Output")
-            if s3 is not None and s3.get("LocalPath"):
+            if s3 is not None and s3.get("LocalPath") and not output.get("AppManaged"):
                 continuous = s3.get("S3UploadMode") == "Continuous"
                 found.append((s3["S3Uri"], inside(root, s3["LocalPath"]), continuous))
         return found
 
     def _download(self, source: Mapping[str, Any], root: Path, index: int, count: int) -> None:
+        if source.get("AppManaged"):
+            return
         s3 = source.get("S3Input")
         if s3 is None:
-            msg = f"ClientError: input {source['InputName']}: the sandbox has S3Input only."
+            msg = f"ClientError: input {source['InputName']}: the sandbox has S3Input only, and no DatasetDefinition."
             raise RunFailed(msg)
-        target = inside(root, s3.get("LocalPath") or f"{ML}/processing/input/{source['InputName']}")
+        if s3.get("S3InputMode") == "Pipe":
+            msg = f"ClientError: input {source['InputName']}: the sandbox has File mode, and no Pipe mode."
+            raise RunFailed(msg)
+        target = inside(root, s3["LocalPath"])
         target.mkdir(parents=True, exist_ok=True)
         _download(self._storage, s3, target, index, count)
 
@@ -156,29 +162,6 @@ def _download(storage: Storage, source: Mapping[str, Any], target: Path, index: 
         storage.download_manifest(source["S3Uri"], target, shard=shard)
     else:
         storage.download_prefix(source["S3Uri"], target, shard=shard)
-
-
-def _channel_config(channel: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
-    source = channel["DataSource"].get("S3DataSource") or {}
-    mode = channel.get("InputMode") or request["AlgorithmSpecification"].get("TrainingInputMode", "File")
-    config = {
-        "TrainingInputMode": mode,
-        "S3DistributionType": source.get("S3DataDistributionType", "FullyReplicated"),
-        "RecordWrapperType": channel.get("RecordWrapperType", "None"),
-    }
-    return {**config, "ContentType": channel["ContentType"]} if "ContentType" in channel else config
-
-
-def _resource_config(spec: RunSpec, host: str, hosts: Sequence[str]) -> dict[str, Any]:
-    group = {"instance_group_name": "homogeneousCluster", "instance_type": spec.instance_type, "hosts": list(hosts)}
-    return {
-        "current_host": host,
-        "current_instance_type": spec.instance_type,
-        "current_group_name": "homogeneousCluster",
-        "hosts": list(hosts),
-        "instance_groups": [group],
-        "network_interface_name": "lo",
-    }
 
 
 def _write(path: Path, content: Any) -> None:

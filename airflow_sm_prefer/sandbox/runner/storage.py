@@ -76,12 +76,21 @@ class Storage:
         bucket, key = _split(address)
         return self._read(bucket, key, address)
 
-    def upload_folder(self, folder: Path, address: str, known: dict[Path, tuple[int, int]] | None = None) -> None:
-        """Upload the files below a folder; with ``known``, only those that have changed since."""
+    def upload_folder(
+        self, folder: Path, address: str, known: dict[Path, tuple[int, int]] | None = None, *, follow: bool = True
+    ) -> int:
+        """Upload the files below a folder; returns how many there are.
+
+        Args:
+            folder: The folder; there may be none.
+            address: ``s3://bucket/prefix``.
+            known: What has been uploaded; only what has changed since then is, and is noted here.
+            follow: Whether symbolic links are followed; for processing outputs they aren't
+                (https://docs.aws.amazon.com/sagemaker/latest/dg/byoc-input-and-output.html).
+        """
         bucket, prefix = _split(address)
-        for path in sorted(folder.rglob("*")):
-            if not path.is_file():
-                continue
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file() and (follow or not path.is_symlink())]
+        for path in files:
             status = path.stat()
             mark = (status.st_mtime_ns, status.st_size)
             if known is not None and known.get(path) == mark:
@@ -90,6 +99,7 @@ class Storage:
             self._put(bucket, key, path.read_bytes())
             if known is not None:
                 known[path] = mark
+        return len(files)
 
     def upload_archive(self, folder: Path, address: str) -> bool:
         """Upload what is in a folder as a gzipped tar; returns False if there is nothing."""
@@ -119,6 +129,10 @@ class Storage:
             raise download_failed(_why(error, address)) from None
 
     def _fetch(self, bucket: str, key: str, target: Path) -> None:
+        if "//" in key:
+            # https://github.com/aws-samples/generative-ai-on-amazon-sagemaker/pull/242
+            where = f"S3 key: s3://{bucket}/{key}"
+            raise download_failed(f"Failed to download data. {where} has an illegal char sub-sequence '//' in it")
         body = self._read(bucket, key, f"s3://{bucket}/{key}")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(body)

@@ -187,7 +187,7 @@ def test_every_pattern_of_a_request_can_be_read():
     with Sandbox() as sandbox:
         for operation, service in sandbox._services.items():
             walk(service_model(service).operation_model(operation).input_shape)
-    assert {"RoleArn", "Catalog", "TrainingRepositoryCredentialsProviderArn"} <= seen
+    assert {"RoleArn", "AthenaCatalog", "TrainingRepositoryCredentialsProviderArn"} <= seen
 
 
 VPC = {"SecurityGroupIds": ["sg-1"], "Subnets": ["subnet-1"]}
