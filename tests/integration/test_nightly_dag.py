@@ -22,7 +22,10 @@ DAGS = Path(__file__).parents[2] / "dags"
 
 @pytest.fixture(scope="module")
 def dag() -> Any:
-    from airflow.dag_processing.dagbag import DagBag
+    try:
+        from airflow.dag_processing.dagbag import DagBag
+    except ImportError:  # before Airflow 3.2
+        from airflow.models.dagbag import DagBag
 
     bag = DagBag(str(DAGS))
     assert not bag.import_errors

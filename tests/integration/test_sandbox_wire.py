@@ -87,7 +87,7 @@ def test_every_response_is_valid_by_botocores_model():
             ("ListProcessingJobs", sagemaker.list_processing_jobs()),
             ("AddTags", sagemaker.add_tags(ResourceArn=arn, Tags=[{"Key": "a", "Value": "b"}])),
             ("ListTags", sagemaker.list_tags(ResourceArn=arn)),
-            ("DescribeTrainingPlan", sagemaker.describe_training_plan(TrainingPlanName=PLAN)),
+            ("DescribeTrainingPlan", sagemaker.describe_training_plan(TrainingPlanName="december")),
             ("ListTrainingPlans", sagemaker.list_training_plans()),
         ]
         for operation, response in responses:

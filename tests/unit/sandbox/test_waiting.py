@@ -245,10 +245,10 @@ class TestPlans:
         assert bench.state() == ("InProgress", "Training")
         bench.advance(2)
         assert bench.state() == ("InProgress", "Pending")
-        status = bench.call("DescribeTrainingPlan", {"TrainingPlanName": PLAN})["Status"]
+        status = bench.call("DescribeTrainingPlan", {"TrainingPlanName": PLAN.rpartition("/")[2]})["Status"]
         assert status == "Active"
         bench.advance(2 * 3600)
-        assert bench.call("DescribeTrainingPlan", {"TrainingPlanName": PLAN})["Status"] == "Scheduled"
+        assert bench.call("DescribeTrainingPlan", {"TrainingPlanName": PLAN.rpartition("/")[2]})["Status"] == "Scheduled"
         bench.advance(2 * 3600)
         assert bench.state() == ("InProgress", "Training")
         bench.advance(7200)
