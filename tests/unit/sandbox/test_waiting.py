@@ -245,10 +245,10 @@ class TestPlans:
         assert bench.state() == ("InProgress", "Training")
         bench.advance(2)
         assert bench.state() == ("InProgress", "Pending")
-        status = bench.call("DescribeTrainingPlan", {"TrainingPlanName": PLAN.rpartition("/")[2]})["Status"]
+        status = bench.call("DescribeTrainingPlan", {"TrainingPlanName": "december"})["Status"]
         assert status == "Active"
         bench.advance(2 * 3600)
-        assert bench.call("DescribeTrainingPlan", {"TrainingPlanName": PLAN.rpartition("/")[2]})["Status"] == "Scheduled"
+        assert bench.call("DescribeTrainingPlan", {"TrainingPlanName": "december"})["Status"] == "Scheduled"
         bench.advance(2 * 3600)
         assert bench.state() == ("InProgress", "Training")
         bench.advance(7200)
