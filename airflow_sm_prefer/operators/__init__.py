@@ -1,1 +1,1 @@
-"""TODO."""
+"""Operators for Airflow; ``sagemaker`` has those that DAG authors use."""
