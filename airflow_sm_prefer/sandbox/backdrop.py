@@ -83,11 +83,9 @@ def _policies(iam: Any, arn: str) -> Iterator[Document]:
     kind, *names = arn.rpartition(":")[2].split("/")
     if kind == "user" and names:
         principal = iam.get_user(names[-1])
-        inline = [policy["policy_document"] for policy in principal.policies.values()]
     elif kind in {"role", "assumed-role"} and names:
         principal = iam.get_role(names[0] if kind == "assumed-role" else names[-1])
-        inline = list(principal.policies.values())
     else:
         raise NotFoundException(f"The principal {arn} cannot be found.")
     attached = [v.document for p in principal.managed_policies.values() for v in p.versions if v.is_default]
-    yield from (json.loads(text) for text in (*inline, *attached))
+    yield from (json.loads(text) for text in (*principal.policies.values(), *attached))
