@@ -175,8 +175,8 @@ class Execution:
             return self._worker.run(state, event)
         except InvalidInput as error:
             raise failures.InvalidTask(str(error)) from error
-        except Killed:
-            raise failures.NotRetried("The task was told to end before its job was created.") from None
+        except Killed as killed:
+            raise failures.NotRetried(str(killed)) from None
 
     def _wait(self, state: State, pause: Watch | Sleep) -> Event:
         """Wait in the worker, for a task that isn't deferrable."""

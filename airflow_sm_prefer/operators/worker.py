@@ -89,7 +89,7 @@ class Worker:
 
         Raises:
             CallFailed: AWS could not say whose a job is that has our name; nothing was created.
-            Killed: the task was told to end before it created a job.
+            Killed: the task was told to end before, or while, it created a job.
         """
         while True:
             state, commands = step(state, event, self._clock.time(), self._draw())
@@ -131,7 +131,8 @@ class Worker:
         request = self.plan.request(sent, command.wave, command.without)
         self._remember(state.but(job_name=sent.name))
         if self._is_killed():
-            raise Killed
+            msg = "The task was told to end before its job was created."
+            raise Killed(msg)
         try:
             arn = self.jobs.create(request)
         except CallFailed as failed:
@@ -141,7 +142,8 @@ class Worker:
         if self._is_killed() and self._waits:
             # Told to end while AWS was creating it: nobody else knows of this job yet.
             self._stop(sent.name)
-            raise Killed
+            msg = f"The task was told to end while its job {sent.name} was being created: AWS was asked to stop it."
+            raise Killed(msg)
         return created
 
     def _not_created(self, failed: CallFailed, name: str, number: int) -> Event:
@@ -191,4 +193,4 @@ class Worker:
 
 
 class Killed(Exception):
-    """The task was told to end before it created a job."""
+    """The task was told to end before it had a job to wait for."""

@@ -185,6 +185,7 @@ def airflow_and_sandbox(
             mock.patch.object(clock, "sleep", sleep),
             mock.patch.object(SageMakerPreferOperator, "clock", clock),
             mock.patch.object(SageMakerPreferTrigger, "clock", clock),
+            mock.patch("airflow_sm_prefer.hooks.sagemaker.SystemClock", return_value=clock),
             mock.patch("airflow_sm_prefer.aws.pacing._shared", {}),
             mock.patch("airflow_sm_prefer.triggers.watch._watchers", {}),
             mock.patch("airflow_sm_prefer.triggers.sagemaker.asyncio.sleep", sleep_soon),

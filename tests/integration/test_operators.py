@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from airflow_sm_prefer import (
     on_demand,
     spot,
 )
+from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.errors import (
     CapacityTimeout,
     InvalidPreference,
@@ -477,7 +478,7 @@ def test_action_fail_refuses_a_job_of_exactly_the_given_name() -> None:
 def test_a_worker_that_is_told_to_end_stops_its_job_and_creates_no_other() -> None:
     with airflow_and_sandbox(NOTHING) as airflow:
         operator = training(deferrable=False, wait_for_completion=True)
-        after_running(airflow, operator.on_kill, status="InProgress")
+        once(airflow, lambda: bool(airflow.calls("DescribeTrainingJob")), operator.on_kill)
         with pytest.raises(JobStopped):
             airflow.run(operator)
         late = training()
@@ -485,6 +486,23 @@ def test_a_worker_that_is_told_to_end_stops_its_job_and_creates_no_other() -> No
         with pytest.raises(AirflowFailException, match="told to end"):
             airflow.run(late, TaskInstance(task_id="late"))
         assert len(airflow.jobs()) == 1
+
+
+def test_a_job_that_is_created_while_its_worker_is_told_to_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = training()
+    create = JobsApi.create
+
+    def slow(jobs: JobsApi, request: dict[str, Any]) -> str:
+        arn = create(jobs, request)
+        operator.on_kill()
+        return arn
+
+    monkeypatch.setattr(JobsApi, "create", slow)
+    with airflow_and_sandbox(NOTHING) as airflow:
+        with pytest.raises(AirflowFailException, match="was being created: AWS was asked to stop it"):
+            airflow.run(operator)
+        airflow.server.sandbox.advance(60)
+        assert [job["status"] for job in airflow.jobs()] == ["Stopped"]
 
 
 def test_a_job_that_was_submitted_without_waiting_is_not_stopped_by_the_worker() -> None:
@@ -592,34 +610,32 @@ def test_start_by_ends_the_wait_at_the_next_such_time() -> None:
 # -- helpers -------------------------------------------------------------------------------------------------
 
 
-def stop_when_running(airflow: Any) -> None:
-    sagemaker = client(airflow)
+def once(airflow: Any, ready: Callable[[], bool], action: Callable[[], object]) -> None:
+    """Do something once: at the first sleep of the product at which the sandbox is as far as that."""
+    sandbox, done = airflow.server.sandbox, []
+    advance = sandbox.advance
 
-    def stop() -> None:
-        job = airflow.jobs()[0]
-        kind = job["kind"]
-        getattr(sagemaker, f"stop_{kind}_job")(**{f"{kind.capitalize()}JobName": job["name"]})
-
-    after_running(airflow, stop)
-
-
-def after_running(airflow: Any, action: Any, *, status: str = "") -> None:
-    """Do something once, as soon as a job runs (or has another status)."""
-    sandbox, turn = airflow.server.sandbox, threading.Lock()
-    tick = sandbox.tick
-
-    def watch() -> None:
-        tick()
-        # Held for good once it is done; the server's own ticker comes by here too.
-        if not turn.acquire(blocking=False):
-            return
-        jobs = airflow.control.jobs()
-        if jobs and (jobs[0]["status"] == status if status else jobs[0]["instance_type"]):
+    def watched(seconds: float) -> None:
+        advance(seconds)
+        if not done and ready():
+            done.append(True)
             action()
-        else:
-            turn.release()
 
-    sandbox.tick = watch
+    sandbox.advance = watched
+
+
+def after_running(airflow: Any, action: Callable[[], object]) -> None:
+    once(airflow, lambda: any(job["instance_type"] for job in airflow.jobs()), action)
+
+
+def stop_first(airflow: Any) -> None:
+    job = airflow.jobs()[0]
+    stop = getattr(client(airflow), f"stop_{job['kind']}_job")
+    stop(**{f"{job['kind'].capitalize()}JobName": job["name"]})
+
+
+def stop_when_running(airflow: Any) -> None:
+    after_running(airflow, lambda: stop_first(airflow))
 
 
 def test_a_deferral_is_what_begin_returns() -> None:
