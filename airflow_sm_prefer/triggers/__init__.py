@@ -1,1 +1,1 @@
-"""TODO."""
+"""What sleeps in the triggerer on a task's behalf."""
