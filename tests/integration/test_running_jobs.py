@@ -16,7 +16,10 @@ import boto3
 import pytest
 
 from airflow_sm_prefer.sandbox.runner import ImageTable, Isolation, LocalRunner
+from airflow_sm_prefer.sandbox.runner.failures import RunFailed
 from airflow_sm_prefer.sandbox.runner.isolation import best_isolation
+from airflow_sm_prefer.sandbox.runner.job import LocalRun
+from airflow_sm_prefer.sandbox.runner.storage import Storage
 from airflow_sm_prefer.sandbox.server import SandboxServer
 
 SPEED = 60.0
@@ -554,3 +557,94 @@ def processing_of(inputs: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
 def keys(world: World, prefix: str) -> list[str]:
     found = world.s3.list_objects_v2(Bucket="data", Prefix=prefix).get("Contents", [])
     return [entry["Key"] for entry in found]
+
+
+ESCAPED = "/tmp/sm-prefer-escaped"
+
+
+@pytest.mark.parametrize("name", [ESCAPED, "../../../../../../../../../../../.." + ESCAPED])
+def test_a_manifest_can_not_write_outside_of_its_channel(world: World, name: str) -> None:
+    world.s3.put_object(Bucket="data", Key=f"raw{name}", Body=b"x")
+    manifest = json.dumps([{"prefix": "s3://data/raw"}, name]).encode()
+    world.s3.put_object(Bucket="data", Key="manifest", Body=manifest)
+    world.script("")
+    job = world.train(channels=[channel("raw", "s3://data/manifest", S3DataType="ManifestFile")])
+    assert "outside of its folder" in job["FailureReason"]
+    assert not Path(ESCAPED).exists()
+
+
+def test_a_job_whose_upload_fails_while_it_runs_leaves_no_container_behind(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any, **__: Any) -> int:
+        raise RunFailed("ClientError: Artifact upload failed:no such bucket")
+
+    monkeypatch.setattr(Storage, "upload_folder", refused)
+    world.script("import time; time.sleep(300)")
+    world.sagemaker.create_training_job(**{**request_of(world), "CheckpointConfig": {"S3Uri": "s3://data/ckpt"}})
+    job = world.ended("job")
+    assert job["FailureReason"].startswith("ClientError: Artifact upload failed")
+    assert not containers_of(job["TrainingJobArn"])
+
+
+def containers_of(arn: str) -> list[str]:
+    """Return the processes of this machine that have a job's ARN in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"TRAINING_JOB_ARN={arn}".encode() in path.read_bytes():
+                found.append(path.parent.name)
+        except OSError:
+            continue
+    return found
+
+
+def test_a_container_that_runs_is_seen_by_that_check(world: World) -> None:
+    world.script("import time; print('ready'); time.sleep(300)")
+    world.sagemaker.create_training_job(**request_of(world))
+    arn = world.sagemaker.describe_training_job(TrainingJobName="job")["TrainingJobArn"]
+    world.until(lambda: containers_of(arn), lambda found: found)
+    world.sagemaker.stop_training_job(TrainingJobName="job")
+    world.ended("job")
+
+
+def test_a_checkpoint_that_is_deleted_while_it_is_copied_harms_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_bytes = Path.read_bytes
+
+    def vanishing(path: Path) -> bytes:
+        if path.name == "gone":
+            path.unlink()
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", vanishing)
+    world.script("""
+        import pathlib
+        for name in ("gone", "kept"):
+            (pathlib.Path("/opt/ml/checkpoints") / name).write_text("1")
+    """)
+    job = world.train(CheckpointConfig={"S3Uri": "s3://data/ckpt"})
+    assert job["TrainingJobStatus"] == "Completed", job.get("FailureReason")
+    assert world.object("ckpt/kept") == b"1"
+
+
+def test_an_upload_that_fails_too_does_not_hide_the_scripts_own_failure(world: World) -> None:
+    world.script("open('/opt/ml/model/x', 'w').write('1'); raise SystemExit(3)")
+    job = world.train(OutputDataConfig={"S3OutputPath": "s3://no-such-bucket-at-all/x"})
+    assert job["FailureReason"] == "AlgorithmError: , exit code: 3"
+
+
+def test_a_host_that_can_not_be_started_leaves_no_other_running(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    container = LocalRun._container
+
+    def second_fails(run: LocalRun, command: list[str], host: str) -> Any:
+        if host == "algo-2":
+            raise OSError("no more processes")
+        return container(run, command, host)
+
+    monkeypatch.setattr(LocalRun, "_container", second_fails)
+    world.script("import time; time.sleep(300)")
+    job = world.train(ResourceConfig={"InstanceType": "ml.m5.xlarge", "InstanceCount": 2, "VolumeSizeInGB": 1})
+    assert job["FailureReason"].startswith("InternalServerError")
+    assert not containers_of(job["TrainingJobArn"])

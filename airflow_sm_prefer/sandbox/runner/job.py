@@ -81,6 +81,9 @@ class LocalRun:
         except Exception:
             log.exception("The sandbox could not run %s", self._spec.name)
             result = RunResult(Ending.FAILED, failure_reason=INTERNAL_ERROR)
+        for container in self._containers:
+            # Nothing runs any more after an ordinary end; whatever else has ended the run hasn't ended them.
+            container.end()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._on_end(result)
 
@@ -99,9 +102,7 @@ class LocalRun:
         self._on_phase(Phase.TRAINING)
         codes = self._run_containers(command, storage, layout)
         self._on_phase(Phase.UPLOADING)
-        self._sync(storage, layout, at_end=True)
-        artifacts = self._upload_model(storage) if self._is_training else None
-        return self._judge(codes, artifacts)
+        return self._judge(codes, self._upload_results(storage, layout, failed=any(code for _, code in codes)))
 
     @property
     def _is_training(self) -> bool:
@@ -144,7 +145,9 @@ class LocalRun:
         with self._lock:
             if self._stopped.is_set():
                 return []
-            self._containers = [self._container(command, host) for host in self._hosts]
+            for host in self._hosts:
+                # One by one, so that those which did start are known if another doesn't.
+                self._containers.append(self._container(command, host))
         ended: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
         for number in range(len(self._containers)):
             threading.Thread(target=self._wait, args=(number, ended), daemon=True).start()
@@ -216,6 +219,18 @@ class LocalRun:
             for address, folder, continuous in layout.outputs(root):
                 if at_end or continuous:
                     storage.upload_folder(folder, address, self._uploaded, follow=False)
+
+    def _upload_results(
+        self, storage: Storage, layout: TrainingLayout | ProcessingLayout, *, failed: bool
+    ) -> str | None:
+        """Upload what there is; where the script itself has failed, that is the reason and not its results' way."""
+        try:
+            self._sync(storage, layout, at_end=True)
+            return self._upload_model(storage) if self._is_training else None
+        except RunFailed:
+            if failed:
+                return None
+            raise
 
     def _upload_model(self, storage: Storage) -> str | None:
         """Upload what the first host has in ``model`` and ``output/data``, after a failure or a stop too.

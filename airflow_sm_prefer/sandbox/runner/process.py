@@ -61,6 +61,12 @@ class Container:
         self._killer.daemon = True
         self._killer.start()
 
+    def end(self) -> None:
+        """Kill it unless it has ended by itself, and wait until it is gone."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)

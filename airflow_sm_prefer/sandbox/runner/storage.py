@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import tarfile
@@ -41,7 +42,7 @@ class Storage:
         if not keys:
             raise download_failed(f'No S3 objects found under S3 URL "{address}" given in input data source.')
         for key in keys[shard[0] :: shard[1]]:
-            self._fetch(bucket, key, target / _relative(key, prefix))
+            self._fetch(bucket, key, _below(target, _relative(key, prefix)))
         return len(keys)
 
     def download_manifest(self, address: str, target: Path, *, shard: tuple[int, int] = (0, 1)) -> None:
@@ -58,14 +59,14 @@ class Storage:
             raise download_failed(f"{address} is no manifest: {error}") from None
         for name in sorted(names)[shard[0] :: shard[1]]:
             there, whole = _split(f"{prefix}{name}")
-            self._fetch(there, whole, target / name)
+            self._fetch(there, whole, _below(target, name))
 
     def download_if_any(self, address: str, target: Path) -> None:
         """Download a prefix that may be empty, as checkpoints are at first."""
         bucket, prefix = _split(address)
         for key in self._keys(bucket, prefix, address):
             if not key.endswith("/"):
-                self._fetch(bucket, key, target / _relative(key, prefix))
+                self._fetch(bucket, key, _below(target, _relative(key, prefix)))
 
     def read(self, address: str) -> bytes:
         """Return an object.
@@ -91,15 +92,20 @@ class Storage:
         bucket, prefix = _split(address)
         files = [path for path in sorted(folder.rglob("*")) if path.is_file() and (follow or not path.is_symlink())]
         for path in files:
-            status = path.stat()
-            mark = (status.st_mtime_ns, status.st_size)
-            if known is not None and known.get(path) == mark:
-                continue
             key = "/".join(part for part in (prefix.rstrip("/"), path.relative_to(folder).as_posix()) if part)
-            self._put(bucket, key, path.read_bytes())
-            if known is not None:
-                known[path] = mark
+            # A job that runs may delete a file between the moment it was listed and this one.
+            with contextlib.suppress(FileNotFoundError):
+                self._upload(path, bucket, key, known)
         return len(files)
+
+    def _upload(self, path: Path, bucket: str, key: str, known: dict[Path, tuple[int, int]] | None) -> None:
+        status = path.stat()
+        mark = (status.st_mtime_ns, status.st_size)
+        if known is not None and known.get(path) == mark:
+            return
+        self._put(bucket, key, path.read_bytes())
+        if known is not None:
+            known[path] = mark
 
     def upload_archive(self, folder: Path, address: str) -> bool:
         """Upload what is in a folder as a gzipped tar; returns False if there is nothing."""
@@ -143,6 +149,14 @@ class Storage:
         except (ClientError, BotoCoreError) as error:
             raise download_failed(_why(error, address)) from None
         return body
+
+
+def _below(folder: Path, name: str) -> Path:
+    """Return where a file of that name lies in a folder; names come out of S3, and may try to lead out of it."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise download_failed(f"{name} would lie outside of its folder.")
+    return path
 
 
 def _split(address: str) -> tuple[str, str]:
