@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 from airflow.sdk import DAG, task
-from airflow.serialization.serialized_objects import DagSerialization
+
+try:
+    from airflow.serialization.serialized_objects import DagSerialization
+except ImportError:  # before Airflow 3.2
+    from airflow.serialization.serialized_objects import SerializedDAG as DagSerialization
 
 from airflow_sm_prefer import (
     SageMakerPreferProcessingOperator,

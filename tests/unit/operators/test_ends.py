@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException
 from botocore.exceptions import ClientError
 
 from airflow_sm_prefer import errors

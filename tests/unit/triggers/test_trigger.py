@@ -269,7 +269,7 @@ async def killed(state: str | None, jobs: Jobs, ti: Any = TI, now: State = STATE
         return state
 
     each = trigger(now)
-    each._task_instance = ti
+    each.task_instance = ti
     with mock.patch.object(kill, "task_state_async", task_state), made_of(jobs):
         await each.on_kill()
         for thread in threading.enumerate():
@@ -312,7 +312,7 @@ async def test_a_slow_stop_is_sent_though_airflow_cancels_after_a_second() -> No
         return "failed"
 
     jobs, each = Slow(), trigger()
-    each._task_instance = TI
+    each.task_instance = TI
     with mock.patch.object(kill, "task_state_async", task_state), made_of(jobs):
         task = asyncio.ensure_future(each.on_kill())
         await asyncio.to_thread(begun.wait, 10)
