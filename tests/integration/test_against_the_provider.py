@@ -327,7 +327,7 @@ def test_many_triggers_of_a_connection_build_one_client() -> None:
 def kill_trigger(deferred: TaskDeferred, state: str | None) -> None:
     """Call ``on_kill`` as a triggerer does, with the task in a state, and wait for what it set going."""
     trigger = rebuilt(deferred.trigger)
-    trigger._task_instance = TaskInstance()
+    trigger.task_instance = TaskInstance()
 
     async def task_state(*_: Any) -> str | None:
         return state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import textwrap
 from collections.abc import AsyncIterator, Iterator
@@ -71,7 +72,9 @@ def dags(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
         bundle["classpath"] = "airflow.dag_processing.bundles.local.LocalDagBundle"
         patch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", json.dumps([bundle]))
         initdb()
-        bag = DagBag(str(folder), bundle_name="dags-folder")
+        # Airflow 3.1 finds the bundle by itself.
+        named = {"bundle_name": "dags-folder"} if "bundle_name" in inspect.signature(DagBag).parameters else {}
+        bag = DagBag(str(folder), **named)
         assert not bag.import_errors
         yield dict(bag.dags)
 
