@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from asgiref.sync import sync_to_async
-
 #: What a task instance is in that has no state: cleared, and not yet scheduled again.
 NO_STATUS: Final = "no_status"
 
@@ -32,8 +30,3 @@ def task_state(dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> s
     if key not in states:
         return None
     return str(states[key]) if states[key] else NO_STATUS
-
-
-async def task_state_async(dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> str | None:
-    """Return what :func:`task_state` does, without blocking the event loop."""
-    return await sync_to_async(task_state)(dag_id, run_id, task_id, map_index)

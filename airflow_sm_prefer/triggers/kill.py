@@ -1,8 +1,9 @@
 """What to do when Airflow says that a deferred task was ended.
 
 Airflow calls ``on_kill`` when a person marks a task or clears it, but also on a triggerer that froze and has lost the
-trigger to another; it may come after the next try has begun; and it is cancelled after about a second. So the task's
-state is asked for first (no AWS call), and the stop is sent from a thread that outlives the cancellation.
+trigger to another; it may come after the next try has begun; and it is cancelled after about a second, which is less
+than a busy triggerer takes to answer its first question. So everything is done in a thread that outlives the
+cancellation: the task's state is asked for first (no AWS call), then the stop is sent.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ from typing import Any
 
 from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed
 from airflow_sm_prefer.clock import Clock, SystemClock
-from airflow_sm_prefer.hooks.airflow_state import NOT_TAKEN_UP, TERMINAL, task_state_async
+from airflow_sm_prefer.hooks.airflow_state import NOT_TAKEN_UP, TERMINAL, task_state
 from airflow_sm_prefer.placement.state import State
 from airflow_sm_prefer.triggers.connection import Connection
 
 #: Seconds between attempts to send a stop, until AWS takes it.
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 60.0, 60.0)
 
+#: Seconds between attempts to hear of the task's state. Few: a triggerer that is ending answers no more.
+_QUESTIONS = (1.0, 2.0, 4.0, 8.0)
 
-async def stop_if_abandoned(task_instance: Any, state: State, connection: Connection, log: Any) -> None:
-    """Stop a job unless its task is still, or again, somebody's.
+
+def stop_if_abandoned(task_instance: Any, state: State, connection: Connection, log: Any) -> None:
+    """Begin to stop a job unless its task is still, or again, somebody's; returns at once.
 
     Args:
         task_instance: The task instance, as the triggerer gives it; None in ``airflow dags test``.
@@ -29,16 +33,33 @@ async def stop_if_abandoned(task_instance: Any, state: State, connection: Connec
         connection: How to reach AWS.
         log: The task's log.
     """
-    if task_instance is None:
-        return
+    if task_instance is not None:
+        arguments = (task_instance, state, connection, log)
+        threading.Thread(target=decide_and_stop, args=arguments, name="sm-prefer-kill").start()
+
+
+def decide_and_stop(
+    task_instance: Any, state: State, connection: Connection, log: Any, clock: Clock | None = None
+) -> None:
+    """Ask what the task is now, and stop its job if nobody is there for it."""
+    clock = clock or SystemClock()
     ti = task_instance
-    now = await task_state_async(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
+    for pause in _QUESTIONS:
+        try:
+            now = task_state(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
+        except Exception as error:
+            log.warning("Airflow doesn't say what state the task is in: %s: %s", type(error).__name__, error)
+            clock.sleep(pause)
+        else:
+            break
+    else:
+        log.error("%s is not stopped: nobody knows whether its task still wants it.", state.job_name)
+        return
     if now is not None and now not in TERMINAL | NOT_TAKEN_UP:
         log.info("The task is %s: its job %s is left to that try.", now, state.job_name)
         return
     log.info("The task is %s: stopping %s.", now or "gone", state.job_name)
-    thread = threading.Thread(target=stop_until_taken, args=(state, connection, log), name="sm-prefer-kill")
-    thread.start()
+    stop_until_taken(state, connection, log, clock)
 
 
 def stop_until_taken(state: State, connection: Connection, log: Any, clock: Clock | None = None) -> bool:

@@ -89,7 +89,7 @@ class SageMakerPreferTrigger(BaseTrigger):
         """Stop the job if a person has ended its task, and nobody else looks after it."""
         state = State.from_json(self.state)
         if state.job_name:
-            await stop_if_abandoned(self.task_instance, state, self.connection, self.log)
+            stop_if_abandoned(self.task_instance, state, self.connection, self.log)
 
     async def _watch(self, state: State) -> State:
         """Look at the job until the machine wants something that is for a worker to do."""

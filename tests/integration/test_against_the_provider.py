@@ -328,15 +328,11 @@ def kill_trigger(deferred: TaskDeferred, state: str | None) -> None:
     """Call ``on_kill`` as a triggerer does, with the task in a state, and wait for what it set going."""
     trigger = rebuilt(deferred.trigger)
     trigger.task_instance = TaskInstance()
-
-    async def task_state(*_: Any) -> str | None:
-        return state
-
-    with mock.patch.object(kill, "task_state_async", task_state):
+    with mock.patch.object(kill, "task_state", return_value=state):
         asyncio.run(trigger.on_kill())
-    for thread in threading.enumerate():
-        if thread.name == "sm-prefer-kill":
-            thread.join(30)
+        for thread in threading.enumerate():
+            if thread.name == "sm-prefer-kill":
+                thread.join(30)
 
 
 def stop_once_seen(airflow: Airflow) -> None:

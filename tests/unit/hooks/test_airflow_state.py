@@ -1,7 +1,7 @@
 import pytest
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
-from airflow_sm_prefer.hooks.airflow_state import NO_STATUS, NOT_TAKEN_UP, TERMINAL, task_state, task_state_async
+from airflow_sm_prefer.hooks.airflow_state import NO_STATUS, NOT_TAKEN_UP, TERMINAL, task_state
 
 RUN = "scheduled__2026-11-30T00:00:00+00:00"
 
@@ -44,11 +44,6 @@ def test_one_that_was_cleared_is_there_without_a_state(airflow_says):
     airflow_says({RUN: {"train": None}})
     assert task_state("dag", RUN, "train") == NO_STATUS
     assert NO_STATUS in NOT_TAKEN_UP
-
-
-async def test_a_trigger_asks_without_blocking(airflow_says):
-    airflow_says({RUN: {"train": "success"}})
-    assert await task_state_async("dag", RUN, "train") == "success"
 
 
 def test_the_states_are_airflows_own():

@@ -265,16 +265,17 @@ TI = SimpleNamespace(dag_id="dag", run_id="run", task_id="train", map_index=-1)
 
 
 async def killed(state: str | None, jobs: Jobs, ti: Any = TI, now: State = STATE) -> None:
-    async def task_state(*_: Any) -> str | None:
-        return state
-
     each = trigger(now)
     each.task_instance = ti
-    with mock.patch.object(kill, "task_state_async", task_state), made_of(jobs):
+    with mock.patch.object(kill, "task_state", return_value=state), made_of(jobs):
         await each.on_kill()
-        for thread in threading.enumerate():
-            if thread.name == "sm-prefer-kill":
-                await asyncio.to_thread(thread.join)
+        await kills_done()
+
+
+async def kills_done() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "sm-prefer-kill":
+            await asyncio.to_thread(thread.join)
 
 
 @pytest.mark.parametrize("state", ["failed", "success", "skipped", "removed", None, "no_status", "scheduled", "queued"])
@@ -308,20 +309,56 @@ async def test_a_slow_stop_is_sent_though_airflow_cancels_after_a_second() -> No
             self.calls.append("stop")
             return True
 
-    async def task_state(*_: Any) -> str:
-        return "failed"
-
     jobs, each = Slow(), trigger()
     each.task_instance = TI
-    with mock.patch.object(kill, "task_state_async", task_state), made_of(jobs):
+    with mock.patch.object(kill, "task_state", return_value="failed"), made_of(jobs):
         task = asyncio.ensure_future(each.on_kill())
         await asyncio.to_thread(begun.wait, 10)
         task.cancel()
         go.set()
-        for thread in threading.enumerate():
-            if thread.name == "sm-prefer-kill":
-                await asyncio.to_thread(thread.join)
+        await kills_done()
     assert jobs.calls == ["stop"]
+
+
+async def test_a_stop_is_sent_though_airflow_cancels_before_it_has_said_what_state_the_task_is_in() -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> str:
+        asked.set()
+        assert go.wait(10)
+        return "failed"
+
+    jobs, each = Jobs(), trigger()
+    each.task_instance = TI
+    with mock.patch.object(kill, "task_state", slow), made_of(jobs):
+        task = asyncio.ensure_future(each.on_kill())
+        await asyncio.to_thread(asked.wait, 10)
+        task.cancel()
+        go.set()
+        await kills_done()
+    assert jobs.calls == ["stop"]
+
+
+def test_airflow_is_asked_again_what_state_the_task_is_in() -> None:
+    jobs, answers = Jobs(), iter([ConnectionError("busy"), ConnectionError("busy"), "failed"])
+
+    def task_state(*_: Any) -> str:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with mock.patch.object(kill, "task_state", task_state), made_of(jobs):
+        kill.decide_and_stop(TI, STATE, Connection(), logging.getLogger(), FakeClock())
+    assert jobs.calls == ["stop"]
+
+
+def test_nothing_is_stopped_while_nobody_knows_what_state_the_task_is_in(caplog: pytest.LogCaptureFixture) -> None:
+    jobs = Jobs()
+    with mock.patch.object(kill, "task_state", side_effect=ConnectionError("busy")), made_of(jobs):
+        kill.decide_and_stop(TI, STATE, Connection(), logging.getLogger("kill"), FakeClock())
+    assert jobs.calls == []
+    assert "is not stopped: nobody knows" in caplog.text
 
 
 def test_a_stop_is_repeated_until_aws_takes_it() -> None:
