@@ -20,6 +20,7 @@ from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
 from airflow_sm_prefer.links import JobLink, JobLogLink
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.operators.lineage import LineageMixin
+from airflow_sm_prefer.placement.naming import TaskIdentity
 
 
 class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]):
@@ -104,6 +105,8 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         self.killed = False
         #: The job that this process has submitted or taken up.
         self.job_name: str | None = None
+        #: The task instance, once it runs.
+        self.identity: TaskIdentity | None = None
 
         from airflow_sm_prefer.operators.checks import check_where_written
 
@@ -126,9 +129,18 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         return Execution(self, context).resume(event)
 
     def on_kill(self) -> None:
-        """Stop the job: the task was told to end while a worker held it."""
+        """Stop the job: the task was told to end while a worker held it.
+
+        It is left alone where the task sleeps in the triggerer by now, which then looks after it.
+        """
+        from airflow_sm_prefer.operators.handover import is_deferred
+
         self.killed = True
-        if self.job_name and self.wait_for_completion:
+        if not (self.job_name and self.wait_for_completion):
+            return
+        if is_deferred(self.identity):
+            self.log.info("The task is deferred: its job %s is left to the triggerer.", self.job_name)
+        else:
             self.log.info("The task is told to end: stopping %s.", self.job_name)
             self.hook.jobs(self.kind).stop(self.job_name)
 

@@ -20,6 +20,7 @@ from airflow_sm_prefer.model.rendered import normalise_config
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.operators import failures
 from airflow_sm_prefer.operators.checks import pending_budget, plan_of
+from airflow_sm_prefer.operators.handover import is_deferred
 from airflow_sm_prefer.operators.lookback import describe_if_there, look_back
 from airflow_sm_prefer.operators.plan import Plan
 from airflow_sm_prefer.operators.plans_check import check_plans
@@ -88,12 +89,15 @@ class Execution:
             log=self._log,
             remember=self._remember,
             is_killed=lambda: self._operator.killed,
+            is_left=lambda: is_deferred(self._operator.identity),
             waits=self._operator.wait_for_completion,
         )
 
     @cached_property
     def _try(self) -> Try:
-        return Try.from_context(self._context, settings.deployment())
+        this = Try.from_context(self._context, settings.deployment())
+        self._operator.identity = this.identity
+        return this
 
     def _plan(self) -> Plan:
         """Check everything, now rendered, before AWS is asked for anything; then expand what AWS has to expand."""

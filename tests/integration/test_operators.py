@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, TaskDeferred
@@ -28,6 +30,7 @@ from airflow_sm_prefer.errors import (
     StateUnreadable,
     UserCodeError,
 )
+from airflow_sm_prefer.operators import handover
 from airflow_sm_prefer.sandbox.scripted import Script, ScriptedRunner
 
 from .harness import PROCESSING, TRAINING, TaskInstance, airflow_and_sandbox, client
@@ -503,6 +506,34 @@ def test_a_job_that_is_created_while_its_worker_is_told_to_end_is_stopped(monkey
             airflow.run(operator)
         airflow.server.sandbox.advance(60)
         assert [job["status"] for job in airflow.jobs()] == ["Stopped"]
+
+
+def test_a_worker_that_thaws_when_the_next_try_sleeps_on_its_job_leaves_it_alone() -> None:
+    with airflow_and_sandbox(NOTHING) as airflow:
+        frozen = training()
+        ti = TaskInstance()
+        airflow.begin(frozen, ti)
+        assert isinstance(airflow.begin(training(), ti.retried()), TaskDeferred)
+        with mock.patch.object(handover, "task_state", return_value="deferred") as asked:
+            frozen.on_kill()
+        asked.assert_called_once_with(ti.dag_id, ti.run_id, ti.task_id, -1)
+        assert not airflow.calls("StopTrainingJob")
+        for state in ("failed", "running", None):
+            with mock.patch.object(handover, "task_state", return_value=state):
+                frozen.on_kill()
+        assert len(airflow.calls("StopTrainingJob")) == 3
+
+
+def test_a_worker_that_hears_nothing_from_airflow_stops_its_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    silence = threading.Event()
+    monkeypatch.setattr(handover, "_PATIENCE", 0.01)
+    monkeypatch.setattr(handover, "task_state", lambda *_: silence.wait(30))
+    with airflow_and_sandbox(NOTHING) as airflow:
+        operator = training()
+        airflow.begin(operator, TaskInstance())
+        operator.on_kill()
+        assert len(airflow.calls("StopTrainingJob")) == 1
+    silence.set()
 
 
 def test_a_job_that_was_submitted_without_waiting_is_not_stopped_by_the_worker() -> None:
