@@ -10,24 +10,24 @@ from airflow_sm_prefer.sandbox.job import Job
 
 
 class Agenda:
-    """Instants at which somebody has to look again: at one job, or (None) at capacity as a whole."""
+    """When somebody has to look again, in elapsed seconds: at one job, or (None) at capacity as a whole."""
 
     def __init__(self) -> None:
         self._entries: list[tuple[float, int, Job | None]] = []
         self._order = itertools.count()
 
     def add(self, when: float | None, job: Job | None = None) -> None:
-        """Note an instant; None is never, and is not noted."""
+        """Note a time; None is never, and is not noted."""
         if when is not None and math.isfinite(when):
             heapq.heappush(self._entries, (when, next(self._order), job))
 
     def next(self) -> float:
-        """Return the next instant, infinity if there is none."""
+        """Return the next time, infinity if there is none."""
         return self._entries[0][0] if self._entries else math.inf
 
-    def pop_due(self, now: float) -> list[Job | None]:
+    def pop_due(self, elapsed: float) -> list[Job | None]:
         """Return, once, what has become due."""
         due = []
-        while self._entries and self._entries[0][0] <= now:
+        while self._entries and self._entries[0][0] <= elapsed:
             due.append(heapq.heappop(self._entries)[2])
         return due

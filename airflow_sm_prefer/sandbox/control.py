@@ -62,8 +62,11 @@ class Control:
         """Return the time and the counts that aren't ample."""
         engine = self._sandbox.engine
         with engine.locked() as now:
-            elapsed = engine.elapsed(now)
-            return {"elapsed": elapsed, "speed": engine.speed, "capacity": engine.capacity.snapshot(elapsed)}
+            return {
+                "elapsed": now.elapsed,
+                "speed": engine.time.pace.speed,
+                "capacity": engine.capacity.snapshot(now.elapsed),
+            }
 
     def jobs(self, _given: dict[str, Any]) -> list[dict[str, Any]]:
         """Return every job's present state."""

@@ -35,9 +35,13 @@ class Effects:
         """Have a run started."""
         self._queue.append(lambda: self._start(key, spec))
 
-    def stop(self, key: RunKey, grace: float) -> None:
-        """Have a run stopped."""
-        self._queue.append(lambda: self._stop(key, grace))
+    def stop(self, key: RunKey) -> None:
+        """Have a run told to stop."""
+        self._queue.append(lambda: self._stop(key))
+
+    def kill(self, key: RunKey) -> None:
+        """Have a run killed whose grace is over."""
+        self._queue.append(lambda: self._kill(key))
 
     def emit(self, account: str, region: str, event: dict[str, Any]) -> None:
         """Have an event sent."""
@@ -65,7 +69,12 @@ class Effects:
         else:
             self._runs[key] = run
 
-    def _stop(self, key: RunKey, grace: float) -> None:
+    def _stop(self, key: RunKey) -> None:
         run = self._runs.get(key)
         if run is not None:
-            run.stop(grace)
+            run.stop()
+
+    def _kill(self, key: RunKey) -> None:
+        run = self._runs.get(key)
+        if run is not None:
+            run.kill()

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
-from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.sandbox import quotas
 from airflow_sm_prefer.sandbox.accounts import Account, Caller
 from airflow_sm_prefer.sandbox.agenda import Agenda
@@ -21,9 +18,10 @@ from airflow_sm_prefer.sandbox.capacity import Capacity, Timeline
 from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind
 from airflow_sm_prefer.sandbox.effects import Effects, Emit, RunKey
 from airflow_sm_prefer.sandbox.events import Announcer, is_announced
-from airflow_sm_prefer.sandbox.faults import Faults, JobFault
+from airflow_sm_prefer.sandbox.faults import Faults
 from airflow_sm_prefer.sandbox.floor import Floor
 from airflow_sm_prefer.sandbox.job import Job, StopCause
+from airflow_sm_prefer.sandbox.pace import Moment, Timekeeper
 from airflow_sm_prefer.sandbox.plans import Plan, PlanSpec
 from airflow_sm_prefer.sandbox.record import Record, state_entry
 from airflow_sm_prefer.sandbox.runs import Ending, Phase, Runner, RunResult
@@ -31,7 +29,7 @@ from airflow_sm_prefer.sandbox.scenario import Scenario
 from airflow_sm_prefer.sandbox.settings import PendingExpiry
 
 STOP_GRACE_SECONDS = 120
-"""From SIGTERM to SIGKILL, before the sandbox's speed is applied (StopTrainingJob)."""
+"""From SIGTERM to SIGKILL (StopTrainingJob)."""
 
 NO_CAPACITY = (
     "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
@@ -45,8 +43,7 @@ class Engine:
 
     Args:
         scenario: What there is, and what goes wrong.
-        clock: The time.
-        speed: How many seconds of a scenario, of a limit or of a grace pass in one second of the clock.
+        time: The time, and how fast a scenario, limits and graces go by it.
         runner: What makes jobs run.
         emit: Sends an event for an account and Region.
         endpoint_url: Says where jobs find S3 and the rest.
@@ -56,16 +53,14 @@ class Engine:
         self,
         *,
         scenario: Scenario,
-        clock: Clock,
-        speed: float,
+        time: Timekeeper,
         runner: Runner,
         emit: Emit,
         endpoint_url: Callable[[], str],
     ) -> None:
         self.settings = scenario.settings
-        self.clock = clock
-        self.speed = speed
-        self.epoch = clock.time()
+        self.time = time
+        self.clock = time.clock
         self.capacity = Capacity(scenario.capacity, scenario.spot)
         self.quotas = dict(scenario.quotas)
         self.faults = Faults(scenario.call_faults, scenario.job_faults)
@@ -74,41 +69,45 @@ class Engine:
         self.wake = threading.Event()
         self._plan_specs = list(scenario.plans)
         self._endpoint_url = endpoint_url
-        self._announcer = Announcer(scenario.settings)
         self._inbox: queue.SimpleQueue[tuple[RunKey, Phase | RunResult]] = queue.SimpleQueue()
         self._effects = Effects(runner, self._hear, emit)
+        self._announcer = Announcer(scenario.settings, self._effects.emit)
         self._agenda = Agenda()
         self._floor = Floor(self.capacity, self._plan_of)
-        self._doomed: dict[int, JobFault] = {}
-        self._late_events: deque[tuple[float, Job, dict[str, Any]]] = deque()
         self._numbers = 0
         self._lock = threading.RLock()
         for change in self.capacity.changes():
-            self._agenda.add(self.instant(change))
+            self._agenda.add(change)
 
     # Time
 
-    def elapsed(self, now: float) -> float:
-        """Return the seconds of the scenario that have passed."""
-        return (now - self.epoch) * self.speed
-
-    def instant(self, elapsed: float) -> float:
-        """Return when so many seconds of the scenario will have passed, in epoch seconds."""
-        return self.epoch + elapsed / self.speed
-
     def next_due(self) -> float:
-        """Return when the next tick has something to do, in epoch seconds."""
+        """Return the elapsed seconds at which the next tick has something to do."""
         with self._lock:
             if self._floor.is_unsettled or not self._inbox.empty():
-                return self.clock.time()
+                return self.time.now().elapsed
             return self._agenda.next()
 
+    def change_speed(self, speed: float) -> None:
+        """Let the scenario's seconds pass at another speed from now on.
+
+        Raises:
+            InvalidSetting: the speed isn't a number above 0.
+        """
+        with self.locked() as now:
+            self.time.pace = self.time.pace.at_speed(speed, now)
+
+    def leap(self, seconds: float) -> None:
+        """Let so many of the scenario's seconds pass at once; what is due by then is done by the next tick."""
+        with self.locked() as now:
+            self.time.pace = self.time.pace.leaping(seconds, now)
+
     @contextmanager
-    def locked(self) -> Iterator[float]:
-        """Hold the state still, up to date; afterwards, do what was decided. Gives the present instant."""
+    def locked(self) -> Iterator[Moment]:
+        """Hold the state still, up to date; afterwards, do what was decided. Gives the present moment."""
         try:
             with self._lock:
-                now = self.clock.time()
+                now = self.time.now()
                 self._step(now)
                 yield now
         finally:
@@ -139,15 +138,18 @@ class Engine:
         self.account(Caller(job.account, job.region)).jobs[job.kind, job.name] = job
         self._count(job, quotas.uses(job.kind, job.demand))
         self._floor.enter(job)
-        self._agenda.add(job.pending_deadline(self.speed), job)
+        self._agenda.add(job.pending_deadline(), job)
         self._note(job)
         self.wake.set()
 
-    def stop(self, job: Job, cause: StopCause, now: float) -> None:
+    def stop(self, job: Job, cause: StopCause, now: Moment) -> None:
         """Stop a live job: with a grace if it runs, at once if it doesn't."""
         if self._floor.holder(job.number) is not None and job.run_due is None:
             job.ask_to_stop(cause, now)
-            self._effects.stop((job.number, job.launches), STOP_GRACE_SECONDS / self.speed)
+            if job.grace_ends is None:
+                job.grace_ends = now.elapsed + STOP_GRACE_SECONDS
+                self._agenda.add(job.grace_ends, job)
+            self._effects.stop((job.number, job.launches))
             self._note(job)
             return
         if cause is StopCause.USER:
@@ -172,9 +174,9 @@ class Engine:
         """Replace counts by type; their instants count from now."""
         with self.locked() as now:
             for instance_type, timeline in timelines.items():
-                self.capacity.set(kind, instance_type, timeline.later(self.elapsed(now)))
+                self.capacity.set(kind, instance_type, timeline.later(now.elapsed))
             for change in self.capacity.changes():
-                self._agenda.add(self.instant(change))
+                self._agenda.add(change)
             self._floor.stir()
         self.tick()
 
@@ -182,7 +184,7 @@ class Engine:
         """Give every account more plans, or others of the same names; their instants count from now."""
         with self.locked() as now:
             for spec in specs:
-                given = spec.later(self.elapsed(now))
+                given = spec.later(now.elapsed)
                 self._plan_specs = [s for s in self._plan_specs if s.name != spec.name] + [given]
                 for account in self.accounts.values():
                     self._give_plan(account, given)
@@ -191,36 +193,36 @@ class Engine:
 
     # The steps of a tick
 
-    def _step(self, now: float) -> None:
+    def _step(self, now: Moment) -> None:
         self._listen(now)
-        # Each instant by itself: a fake clock may have passed several at once, and capacity that came before a limit
+        # Each moment by itself: a fake clock may have passed several at once, and capacity that came before a limit
         # was over must be found before it.
-        while self._agenda.next() <= now:
-            self._meet(self._agenda.next())
+        while self._agenda.next() <= now.elapsed:
+            self._meet(self.time.pace.reached(self._agenda.next()))
         self._settle(now)
-        self._send_late_events(now)
+        self._announcer.send_due(now.elapsed)
 
-    def _meet(self, instant: float) -> None:
-        for job in self._agenda.pop_due(instant):
+    def _meet(self, moment: Moment) -> None:
+        for job in self._agenda.pop_due(moment.elapsed):
             if job is None:
                 self._floor.stir()
             elif job.is_live:
-                self._look_at(job, max(instant, job.modified))
-        self._settle(instant)
+                self._look_at(job, job.not_before(moment))
+        self._settle(moment)
 
-    def _settle(self, now: float) -> None:
+    def _settle(self, now: Moment) -> None:
         if self._floor.came_free:
-            for job, cause in self._floor.displaced(self.elapsed(now)):
-                self._displace(job, cause, max(now, job.modified))
-        for job, choice in self._floor.sweep(self.elapsed(now)):
-            self._place(job, choice, max(now, job.modified))
+            for job, cause in self._floor.displaced(now.elapsed):
+                self._displace(job, cause, job.not_before(now))
+        for job, choice in self._floor.sweep(now.elapsed):
+            self._place(job, choice, job.not_before(now))
 
     def _hear(self, key: RunKey, news: Phase | RunResult) -> None:
         """Take a runner's report; it may come from any thread."""
         self._inbox.put((key, news))
         self.wake.set()
 
-    def _listen(self, now: float) -> None:
+    def _listen(self, now: Moment) -> None:
         while not self._inbox.empty():
             (number, launch), news = self._inbox.get()
             job = self._floor.holder(number)
@@ -231,16 +233,16 @@ class Engine:
             else:
                 self._end_run(job, news, now)
 
-    def _follow(self, job: Job, phase: Phase, now: float) -> None:
+    def _follow(self, job: Job, phase: Phase, now: Moment) -> None:
         first = job.run_started is None
         job.reach(phase, now)
         self._note(job)
         if first:
-            self._agenda.add(job.runtime_deadline(self.speed), job)
-            self._agenda.add(self._doom_at(job), job)
+            self._agenda.add(job.runtime_deadline(), job)
+            self._agenda.add(job.fault_deadline(), job)
 
-    def _end_run(self, job: Job, result: RunResult, now: float) -> None:
-        doom = self._doomed.pop(job.number, None)
+    def _end_run(self, job: Job, result: RunResult, now: Moment) -> None:
+        doom, job.doom = job.doom, None
         if job.stopping in {StopCause.INTERRUPTED, StopCause.RESERVATION_ENDED}:
             self._requeue(job, job.stopping.value, now)
             return
@@ -251,30 +253,25 @@ class Engine:
             job.retries += 1
             self._requeue(job, "Restarting", now)
             return
-        job.started = job.started or now
+        job.started = job.started or now.instant
         job.end_run(result, now)
         self._leave(job)
 
-    def _look_at(self, job: Job, now: float) -> None:
+    def _look_at(self, job: Job, now: Moment) -> None:
         """Meet whichever of a job's deadlines has come."""
         if job.run_due is not None:
-            if job.run_due <= now:
+            if job.run_due <= now.elapsed:
                 self._start(job)
-            return
-        if _is_past(job.pending_deadline(self.speed), now):
+        elif _is_past(job.grace_ends, now):
+            self._effects.kill((job.number, job.launches))
+        elif _is_past(job.pending_deadline(), now):
             self._expire(job, now)
-        elif _is_past(job.runtime_deadline(self.speed), now):
+        elif _is_past(job.runtime_deadline(), now):
             self.stop(job, StopCause.MAX_RUNTIME, now)
-        elif _is_past(self._doom_at(job), now):
+        elif _is_past(job.fault_deadline(), now):
             self.stop(job, StopCause.FAULT, now)
 
-    def _doom_at(self, job: Job) -> float | None:
-        doom = self._doomed.get(job.number)
-        if doom is None or job.run_started is None or job.stopping is not None:
-            return None
-        return job.run_started + doom.after / self.speed
-
-    def _expire(self, job: Job, now: float) -> None:
+    def _expire(self, job: Job, now: Moment) -> None:
         if job.demand.is_spot:
             self.stop(job, StopCause.MAX_WAIT, now)
             return
@@ -285,7 +282,7 @@ class Engine:
             job.fail(NO_CAPACITY if ending is PendingExpiry.FAILED else PENDING_OVER, now)
         self._leave(job)
 
-    def _place(self, job: Job, choice: Candidate | None, now: float) -> None:
+    def _place(self, job: Job, choice: Candidate | None, now: Moment) -> None:
         if choice is not None:
             self._launch(job, choice, now)
         elif not job.demand.waits:
@@ -294,21 +291,21 @@ class Engine:
         else:
             self._keep_waiting(job, now)
 
-    def _keep_waiting(self, job: Job, now: float) -> None:
+    def _keep_waiting(self, job: Job, now: Moment) -> None:
         plan = self._plan_of(job, job.demand.plan_arn) if job.demand.plan_arn else None
-        if plan is not None and plan.is_over(self.elapsed(now)):
+        if plan is not None and plan.is_over(now.elapsed):
             job.fail(PLAN_OVER, now)
             self._leave(job)
             return
         job.wait(now)
         # Time in which the plan of a job isn't active doesn't count (StoppingCondition).
-        job.charge(now, counts=plan is None or plan.status(self.elapsed(now)) == "Active")
-        self._agenda.add(job.pending_deadline(self.speed), job)
+        job.charge(now, counts=plan is None or plan.status(now.elapsed) == "Active")
+        self._agenda.add(job.pending_deadline(), job)
         self._note(job)
 
-    def _launch(self, job: Job, candidate: Candidate, now: float) -> None:
+    def _launch(self, job: Job, candidate: Candidate, now: Moment) -> None:
         self._floor.assign(job, candidate)
-        job.launch(candidate, now, now + self.settings.launch_seconds / self.speed)
+        job.launch(candidate, now, self.settings.launch_seconds)
         self._count(job, quotas.selected_uses(job.kind, candidate))
         self._note(job, always=True)
         if self.settings.launch_seconds:
@@ -318,19 +315,17 @@ class Engine:
 
     def _start(self, job: Job) -> None:
         job.run_due = None
-        doom = self.faults.for_run(job.name)
-        if doom is not None:
-            self._doomed[job.number] = doom
+        job.doom = self.faults.for_run(job.name)
         spec = job.run_spec(self._endpoint_url())
         self._effects.start((job.number, job.launches), spec)
 
-    def _displace(self, job: Job, cause: StopCause, now: float) -> None:
+    def _displace(self, job: Job, cause: StopCause, now: Moment) -> None:
         if job.run_due is not None:
             self._requeue(job, cause.value, now)
         else:
             self.stop(job, cause, now)
 
-    def _requeue(self, job: Job, secondary: str, now: float) -> None:
+    def _requeue(self, job: Job, secondary: str, now: Moment) -> None:
         self._floor.vacate(job)
         job.requeue(now, secondary)
         self._floor.requeue(job)
@@ -340,7 +335,6 @@ class Engine:
     def _leave(self, job: Job) -> None:
         """Let go of everything that a job had, now that it has ended."""
         self._floor.leave(job)
-        self._doomed.pop(job.number, None)
         self._count(job, ())
         self._note(job)
 
@@ -353,7 +347,7 @@ class Engine:
         if spec.region in (None, account.caller.region):
             plan = account.add_plan(spec)
             for edge in plan.edges():
-                self._agenda.add(self.instant(edge))
+                self._agenda.add(edge)
 
     def _count(self, job: Job, uses: tuple[quotas.Use, ...]) -> None:
         """Replace what a job counts against its account's quotas."""
@@ -373,22 +367,8 @@ class Engine:
         if self.settings.list_delay_seconds:
             job.remember()
         if is_announced(job.kind, before, job.noted):
-            for event in self._announcer.events(job):
-                self._announce(job, event)
-
-    def _announce(self, job: Job, event: dict[str, Any]) -> None:
-        if not self.settings.event_delay_seconds:
-            self._effects.emit(job.account, job.region, event)
-            return
-        due = job.modified + self.settings.event_delay_seconds / self.speed
-        self._late_events.append((due, job, event))
-        self._agenda.add(due)
-
-    def _send_late_events(self, now: float) -> None:
-        while self._late_events and self._late_events[0][0] <= now:
-            _, job, event = self._late_events.popleft()
-            self._effects.emit(job.account, job.region, event)
+            self._agenda.add(self._announcer.announce(job))
 
 
-def _is_past(deadline: float | None, now: float) -> bool:
-    return deadline is not None and deadline <= now
+def _is_past(deadline: float | None, now: Moment) -> bool:
+    return deadline is not None and deadline <= now.elapsed

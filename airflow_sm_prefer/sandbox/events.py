@@ -7,10 +7,12 @@ selection of an instance type.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
 from airflow_sm_prefer.sandbox.describe import describe
+from airflow_sm_prefer.sandbox.effects import Emit
 from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.settings import Settings
@@ -28,13 +30,41 @@ _INSTANTS = {
 
 
 class Announcer:
-    """Makes the events of state changes, some of them twice or not at all, as the settings say."""
+    """Sends the events of state changes, some of them late, twice or not at all, as the settings say.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        settings: What goes wrong.
+        emit: Sends an event for an account and Region.
+    """
+
+    def __init__(self, settings: Settings, emit: Emit) -> None:
         self._settings = settings
+        self._emit = emit
         self._made = 0
+        self._late: deque[tuple[float, Job, dict[str, Any]]] = deque()
 
-    def events(self, job: Job) -> list[dict[str, Any]]:
+    def announce(self, job: Job) -> float | None:
+        """Send the events of a job's change of state, or keep them for later.
+
+        Returns:
+            The elapsed seconds at which :meth:`send_due` has something to send, None if nothing was kept.
+        """
+        events = self._events(job)
+        if not self._settings.event_delay_seconds:
+            for event in events:
+                self._emit(job.account, job.region, event)
+            return None
+        due = job.changed + self._settings.event_delay_seconds
+        self._late.extend((due, job, event) for event in events)
+        return due
+
+    def send_due(self, elapsed: float) -> None:
+        """Send the kept events whose time has come."""
+        while self._late and self._late[0][0] <= elapsed:
+            _, job, event = self._late.popleft()
+            self._emit(job.account, job.region, event)
+
+    def _events(self, job: Job) -> list[dict[str, Any]]:
         """Return the events of a job's change of state: usually one."""
         self._made += 1
         event = state_change(job)

@@ -1,6 +1,7 @@
 """One job: what was asked for, and its life in SageMaker's statuses.
 
-The methods of :class:`Job` are the moves of that life; each is given the instant and keeps the transitions in order.
+The methods of :class:`Job` are the moves of that life; each is given the moment and keeps the transitions in order.
+What clients are shown is kept as instants of the clock, and every duration in the scenario's elapsed seconds.
 Who makes them, and when, is :mod:`~airflow_sm_prefer.sandbox.engine`'s business.
 """
 
@@ -13,7 +14,9 @@ from enum import StrEnum
 from typing import Any
 
 from airflow_sm_prefer.sandbox.demand import Candidate, Demand
+from airflow_sm_prefer.sandbox.faults import JobFault
 from airflow_sm_prefer.sandbox.kinds import JobKind
+from airflow_sm_prefer.sandbox.pace import Moment
 from airflow_sm_prefer.sandbox.quotas import Use
 from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult, RunSpec
 
@@ -69,21 +72,26 @@ class Job:
         request: The Create request, as accepted.
         demand: What it asks for.
         created: When, in epoch seconds, as all instants here.
+        arrived: The scenario's elapsed seconds at that instant.
         number: Which job of this sandbox it is; gives the order of arrival.
         tags: By key.
         status: The primary status.
         secondary: The secondary status; processing jobs have one too, unseen.
         transitions: Every secondary status so far.
         modified: When anything last changed.
+        changed: The elapsed seconds at that instant.
         selected: The candidate that has been chosen for the present or last run.
-        pending_since: When the wait that counts against the pending limit began, or None while it doesn't count.
+        pending_since: Elapsed seconds at which the wait that counts against the pending limit began, or None while it
+            doesn't count.
         pending_spent: Seconds of earlier waits that counted.
         launches: How many runs were started.
-        run_due: When the selected instances will be up.
+        run_due: Elapsed seconds at which the selected instances will be up.
         counted: What it counts against quotas now.
         noted: The statuses that were last made known.
         past: Earlier states, for Lists that lag behind; empty if they don't.
-        run_started: When the present run's instances were up.
+        run_started: Elapsed seconds at which the present run's instances were up.
+        doom: The fault that will hit the present run.
+        grace_ends: Elapsed seconds at which a run that was told to stop will be killed.
         started: TrainingStartTime or ProcessingStartTime.
         ended: TrainingEndTime or ProcessingEndTime.
         stopping: Why the run was told to stop.
@@ -101,12 +109,14 @@ class Job:
     request: dict[str, Any]
     demand: Demand
     created: float
+    arrived: float
     number: int
     tags: dict[str, str]
     status: str = "InProgress"
     secondary: str = ""
     transitions: list[Transition] = field(default_factory=list)
     modified: float = 0.0
+    changed: float = 0.0
     selected: Candidate | None = None
     pending_since: float | None = None
     pending_spent: float = 0.0
@@ -116,6 +126,8 @@ class Job:
     noted: tuple[str, str] = ("", "")
     past: list[Job] = field(default_factory=list, repr=False)
     run_started: float | None = None
+    doom: JobFault | None = None
+    grace_ends: float | None = None
     started: float | None = None
     ended: float | None = None
     stopping: StopCause | None = None
@@ -125,7 +137,7 @@ class Job:
     retries: int = 0
 
     def __post_init__(self) -> None:
-        self.move("Starting", self.created)
+        self.move("Starting", Moment(self.created, self.arrived))
 
     @property
     def is_live(self) -> bool:
@@ -147,52 +159,66 @@ class Job:
         """Keep the present state for Lists that lag behind."""
         self.past.append(copy.copy(self))
 
-    def as_of(self, instant: float) -> Job | None:
-        """Return the state that it had at an instant, None before it was there."""
-        return next((state for state in reversed(self.past) if state.modified <= instant), None)
+    def as_of(self, elapsed: float) -> Job | None:
+        """Return the state that it had when so many seconds had elapsed, None before it was there."""
+        return next((state for state in reversed(self.past) if state.changed <= elapsed), None)
 
-    def move(self, secondary: str, now: float, message: str | None = None) -> None:
+    def touch(self, now: Moment) -> None:
+        """Note that something has changed."""
+        self.modified, self.changed = now.instant, now.elapsed
+
+    def not_before(self, now: Moment) -> Moment:
+        """Return a moment, or that of the last change if it was later: nothing goes back in time."""
+        return now.not_before(Moment(self.modified, self.changed))
+
+    def move(self, secondary: str, now: Moment, message: str | None = None) -> None:
         """Enter a secondary status; entering the present one again changes nothing but its message."""
         text = MESSAGES.get(secondary, secondary) if message is None else message
-        self.modified = now
+        self.touch(now)
         if self.transitions and self.transitions[-1].status == secondary:
             self.transitions[-1].message = text
             return
         if self.transitions:
-            self.transitions[-1].end = now
-        self.transitions.append(Transition(secondary, now, text))
+            self.transitions[-1].end = now.instant
+        self.transitions.append(Transition(secondary, now.instant, text))
         self.secondary = secondary
 
-    def wait(self, now: float) -> None:
+    def wait(self, now: Moment) -> None:
         """Find no capacity and queue."""
         self.move("Pending", now)
 
-    def charge(self, now: float, *, counts: bool) -> None:
+    def charge(self, now: Moment, *, counts: bool) -> None:
         """Begin or end the time that counts against the pending limit."""
         if counts and self.pending_since is None:
-            self.pending_since = now
+            self.pending_since = now.elapsed
         elif not counts and self.pending_since is not None:
-            self.pending_spent += now - self.pending_since
+            self.pending_spent += now.elapsed - self.pending_since
             self.pending_since = None
 
-    def pending_deadline(self, speed: float) -> float | None:
-        """Return when the pending limit will be over, or None while nothing counts.
+    def pending_deadline(self) -> float | None:
+        """Return the elapsed seconds at which the pending limit will be over, or None while nothing counts.
 
         MaxWaitTimeInSeconds of a spot job counts from its creation, its running time included.
         """
         if self.demand.pending_limit is None or self.stopping is not None:
             return None
         if self.demand.is_spot:
-            return self.created + self.demand.pending_limit / speed
+            return self.arrived + self.demand.pending_limit
         if self.pending_since is None:
             return None
-        return self.pending_since + self.demand.pending_limit / speed - self.pending_spent
+        return self.pending_since + self.demand.pending_limit - self.pending_spent
 
-    def runtime_deadline(self, speed: float) -> float | None:
-        """Return when MaxRuntimeInSeconds will be over, or None before the job runs."""
+    def runtime_deadline(self) -> float | None:
+        """Return the elapsed seconds at which MaxRuntimeInSeconds will be over, or None before the job runs."""
         if self.run_started is None or self.stopping is not None:
             return None
-        return self.run_started + self.max_runtime / speed
+        return self.run_started + self.max_runtime
+
+    def fault_deadline(self) -> float | None:
+        """Return the elapsed seconds at which the run's fault will hit it, or None if none will."""
+        if self.doom is None or self.run_started is None or self.stopping is not None:
+            return None
+        return self.run_started + self.doom.after
 
     @property
     def max_runtime(self) -> float:
@@ -200,25 +226,24 @@ class Job:
         seconds = self.request.get("StoppingCondition", {}).get("MaxRuntimeInSeconds", 86_400)
         return float(seconds)
 
-    def launch(self, candidate: Candidate, now: float, due: float) -> None:
-        """Get instances; the run starts when they are up."""
+    def launch(self, candidate: Candidate, now: Moment, takes: float) -> None:
+        """Get instances; the run starts when they are up, after so many seconds."""
         self.charge(now, counts=False)
         self.selected = candidate
-        self.run_due = due
+        self.run_due = now.elapsed + takes
         self.launches += 1
         self.move("Starting", now, "Launching requested ML instances.")
-        self.modified = now
 
-    def reach(self, phase: Phase, now: float) -> None:
+    def reach(self, phase: Phase, now: Moment) -> None:
         """Follow the run to its next phase."""
         if self.run_started is None:
-            self.run_started = now
+            self.run_started = now.elapsed
         if self.started is None:
-            self.started = now
+            self.started = now.instant
         if self.stopping is None:
             self.move(phase.value, now)
 
-    def ask_to_stop(self, cause: StopCause, now: float) -> None:
+    def ask_to_stop(self, cause: StopCause, now: Moment) -> None:
         """Begin to stop, for that reason; a person's wish overrides every other."""
         self.stopping = cause
         if cause is StopCause.USER:
@@ -227,9 +252,9 @@ class Job:
         elif cause is StopCause.INTERRUPTED:
             self.move("Interrupted", now)
 
-    def requeue(self, now: float, secondary: str) -> None:
+    def requeue(self, now: Moment, secondary: str) -> None:
         """Lose the instances and go back to waiting, with everything that was waited before still counted."""
-        self.selected = self.run_due = self.run_started = self.stopping = None
+        self.selected = self.run_due = self.run_started = self.stopping = self.grace_ends = None
         self.move(secondary, now)
 
     def may_retry(self, result: RunResult) -> bool:
@@ -255,7 +280,7 @@ class Job:
             environment_id=f"{self.number:06d}-{self.launches}",
         )
 
-    def end_run(self, result: RunResult, now: float) -> None:
+    def end_run(self, result: RunResult, now: Moment) -> None:
         """Take over how the run ended."""
         self.exit_message = result.exit_message
         self.model_artifacts = result.model_artifacts
@@ -269,20 +294,20 @@ class Job:
         else:
             self.fail(result.failure_reason or "AlgorithmError: , exit code: 1", now)
 
-    def stop(self, secondary: str, now: float) -> None:
+    def stop(self, secondary: str, now: Moment) -> None:
         """End as Stopped, with that secondary status."""
         self._end("Stopped", secondary, now)
 
-    def fail(self, reason: str, now: float) -> None:
+    def fail(self, reason: str, now: Moment) -> None:
         """End as Failed; longer reasons are cut as AWS cuts them."""
         self.failure_reason = reason[:FAILURE_REASON_LENGTH]
         self._end("Failed", "Failed", now)
 
-    def _end(self, status: str, secondary: str, now: float) -> None:
+    def _end(self, status: str, secondary: str, now: Moment) -> None:
         self.charge(now, counts=False)
         self.status = status
-        self.run_due = None
-        self.ended = now
+        self.run_due = self.grace_ends = None
+        self.ended = now.instant
         self.move(secondary, now)
         # AWS closes the last transition too: an ended job is in no status any longer.
-        self.transitions[-1].end = now
+        self.transitions[-1].end = now.instant

@@ -29,5 +29,5 @@ def local_server(*, port: int, scenario: Path | None, speed: float, workdir: Pat
         raise InvalidSetting(msg)
     read = as_scenario(scenario)
     clock = SystemClock()
-    runner = LocalRunner(workdir, ImageTable(read.images), speed=speed, clock=clock)
+    runner = LocalRunner(workdir, ImageTable(read.images), clock=clock)
     return SandboxServer(read, port=port, clock=clock, speed=speed, runner=runner)

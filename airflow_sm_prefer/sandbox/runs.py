@@ -78,8 +78,11 @@ class RunResult:
 class Run(Protocol):
     """One started run."""
 
-    def stop(self, grace_seconds: float) -> None:
-        """Send SIGTERM to the containers, SIGKILL after the grace; returns at once, the end is still reported."""
+    def stop(self) -> None:
+        """Send SIGTERM to the containers; returns at once, the end is still reported."""
+
+    def kill(self) -> None:
+        """Send SIGKILL to the containers, whose grace is over; returns at once, the end is still reported."""
 
 
 class Runner(Protocol):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -24,6 +25,7 @@ from airflow_sm_prefer.sandbox.operations.search import Search
 from airflow_sm_prefer.sandbox.operations.service_quotas import ServiceQuotas
 from airflow_sm_prefer.sandbox.operations.tags import Tags
 from airflow_sm_prefer.sandbox.operations.training import TrainingJobs
+from airflow_sm_prefer.sandbox.pace import Timekeeper
 from airflow_sm_prefer.sandbox.rates import RateLimits
 from airflow_sm_prefer.sandbox.runs import Runner
 from airflow_sm_prefer.sandbox.scenario import Scenario
@@ -42,14 +44,14 @@ MOST_STEPS = 20
 class TickingRunner(Protocol):
     """A runner that has no threads of its own and is moved on by the sandbox."""
 
-    def keep_time(self, clock: Clock, speed: float) -> None:
-        """Take over the sandbox's clock and speed."""
+    def keep_time(self, time: Timekeeper) -> None:
+        """Take over the sandbox's time."""
 
     def tick(self) -> None:
         """Report everything that has happened by now."""
 
     def next_due(self) -> float:
-        """Return when there will be something to report."""
+        """Return the elapsed seconds at which there will be something to report."""
 
 
 class Sandbox:
@@ -65,7 +67,7 @@ class Sandbox:
 
     Raises:
         InvalidScenario: the scenario has a mistake.
-        InvalidSetting: the speed isn't above 0.
+        InvalidSetting: the speed isn't a number above 0.
     """
 
     def __init__(
@@ -77,19 +79,17 @@ class Sandbox:
         runner: Runner | None = None,
         emit: Emit | None = None,
     ) -> None:
-        if not speed > 0:
-            msg = f"speed is {speed}; it says how many seconds pass in one, so it has to be above 0"
-            raise InvalidSetting(msg)
         self.scenario = as_scenario(scenario)
         self.clock = clock or SystemClock()
+        self.time = Timekeeper(self.clock, speed)
         self.runner = runner or ScriptedRunner()
         self.endpoint_url = ""
+        self._leaping = threading.Lock()
         if isinstance(self.runner, TickingRunner):
-            self.runner.keep_time(self.clock, speed)
+            self.runner.keep_time(self.time)
         self.engine = Engine(
             scenario=self.scenario,
-            clock=self.clock,
-            speed=speed,
+            time=self.time,
             runner=self.runner,
             emit=emit or _discard,
             endpoint_url=lambda: self.endpoint_url,
@@ -174,11 +174,11 @@ class Sandbox:
         for _ in range(MOST_STEPS):
             self._tick_runner()
             self.engine.tick()
-            if self.next_due() > self.clock.time():
+            if self.next_due() > self.time.now().elapsed:
                 return
 
     def next_due(self) -> float:
-        """Return when :meth:`tick` will have something to do."""
+        """Return the elapsed seconds at which :meth:`tick` will have something to do."""
         ticking = isinstance(self.runner, TickingRunner)
         runner_due = self.runner.next_due() if ticking else float("inf")  # type: ignore[attr-defined]
         return min(self.engine.next_due(), runner_due)
@@ -195,11 +195,26 @@ class Sandbox:
         end = self.clock.time() + seconds
         self.tick()
         while self.clock.time() < end:
-            until = min(max(self.next_due(), self.clock.time()), end)
+            until = min(max(self.time.pace.instant_of(self.next_due()), self.clock.time()), end)
             # At least a millisecond, so that rounding never leaves the clock standing.
             self.clock.advance(min(max(until - self.clock.time(), 0.001), end - self.clock.time()))
             self.tick()
         self.tick()
+
+    def leap(self, seconds: float) -> None:
+        """Let so many of the scenario's seconds pass at once, stopping wherever something is due; any clock will do.
+
+        Instants stay those of the clock, so what happens on the way happens at nearly the same one.
+        """
+        with self._leaping:
+            left = seconds
+            self.tick()
+            while left > 0:
+                # At least a millisecond, so that what stays due never leaves the time standing.
+                step = min(max(self.next_due() - self.time.now().elapsed, 0.001), left)
+                left -= step
+                self.engine.leap(step)
+                self.tick()
 
     def close(self) -> None:
         """End every run."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from airflow_sm_prefer.clock import Clock, SystemClock
+from airflow_sm_prefer.clock import SystemClock
+from airflow_sm_prefer.sandbox.pace import Timekeeper
 from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult, RunSpec
 
 
@@ -16,11 +17,11 @@ class Script:
     """How the runs of some jobs go.
 
     Attributes:
-        seconds: How long a run takes, before the sandbox's speed is applied.
+        seconds: How long a run takes, in the scenario's seconds.
         ending: How it ends by itself.
         failure_reason: The reason of a failed one, as SageMaker words it.
         exit_message: What a processing container leaves.
-        stop_seconds: How long it goes on after SIGTERM, before the speed is applied; SIGKILL ends it at its grace.
+        stop_seconds: How long it goes on after SIGTERM; SIGKILL ends it after its grace.
     """
 
     seconds: float = 10.0
@@ -43,8 +44,6 @@ class ScriptedRunner:
     Args:
         scripts: By pattern of the job's name; the first that fits is taken.
         default: For jobs that no pattern fits.
-        clock: The time that runs take; a sandbox that is given none of its own brings its own.
-        speed: How many seconds of a script pass in one second of the clock.
 
     Attributes:
         started: The specifications of all runs so far, in order.
@@ -54,29 +53,23 @@ class ScriptedRunner:
         self,
         scripts: Mapping[str, Script] | None = None,
         default: Script | None = None,
-        *,
-        clock: Clock | None = None,
-        speed: float = 1.0,
     ) -> None:
         self.scripts = dict(scripts or {})
         self.default = default or Script()
         self.started: list[RunSpec] = []
-        self._clock = clock
-        self._speed = speed
+        self._time = Timekeeper(SystemClock())
         self._runs: list[ScriptedRun] = []
         self._lock = threading.Lock()
 
-    def keep_time(self, clock: Clock, speed: float) -> None:
-        """Take over a sandbox's clock and speed, unless it was given a clock."""
-        if self._clock is None:
-            self._clock, self._speed = clock, speed
+    def keep_time(self, time: Timekeeper) -> None:
+        """Take over a sandbox's time."""
+        self._time = time
 
     def start(
         self, spec: RunSpec, on_phase: Callable[[Phase], None], on_end: Callable[[RunResult], None]
     ) -> ScriptedRun:
         """Start a run; its input and image are there at once."""
-        clock = self._clock or SystemClock()
-        run = ScriptedRun(spec, self.script_for(spec.name), on_end, clock, self._speed)
+        run = ScriptedRun(spec, self.script_for(spec.name), on_end, self._time)
         with self._lock:
             self.started.append(spec)
             self._runs.append(run)
@@ -98,7 +91,7 @@ class ScriptedRunner:
             run.end()
 
     def next_due(self) -> float:
-        """Return when the next run will end, infinity if none does."""
+        """Return the elapsed seconds at which the next run will end, infinity if none does."""
         with self._lock:
             return min((run.due for run in self._runs), default=float("inf"))
 
@@ -109,27 +102,33 @@ class ScriptedRunner:
 
 
 class ScriptedRun:
-    """One run of a :class:`ScriptedRunner`."""
+    """One run of a :class:`ScriptedRunner`.
 
-    def __init__(
-        self, spec: RunSpec, script: Script, on_end: Callable[[RunResult], None], clock: Clock, speed: float
-    ) -> None:
+    Attributes:
+        due: The elapsed seconds at which it ends.
+    """
+
+    def __init__(self, spec: RunSpec, script: Script, on_end: Callable[[RunResult], None], time: Timekeeper) -> None:
         self._spec = spec
         self._script = script
         self._on_end = on_end
-        self._clock = clock
-        self._speed = speed
+        self._time = time
         self._stopped = False
-        self.due = clock.time() + script.seconds / speed
+        self.due = time.now().elapsed + script.seconds
 
-    def stop(self, grace_seconds: float) -> None:
-        """End it after what the script says, at the latest after the grace."""
+    def stop(self) -> None:
+        """End it after what the script says."""
         self._stopped = True
-        self.due = min(self.due, self._clock.time() + min(self._script.stop_seconds / self._speed, grace_seconds))
+        self.due = min(self.due, self._time.now().elapsed + self._script.stop_seconds)
+
+    def kill(self) -> None:
+        """End it now."""
+        self._stopped = True
+        self.due = min(self.due, self._time.now().elapsed)
 
     def is_due(self) -> bool:
         """Whether its time has come."""
-        return self.due <= self._clock.time()
+        return self.due <= self._time.now().elapsed
 
     def end(self) -> None:
         """Report how it ended."""

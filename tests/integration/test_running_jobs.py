@@ -140,7 +140,7 @@ ISOLATIONS = [
 @pytest.fixture(params=ISOLATIONS)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     images = ImageTable({"missing:*": ""})
-    runner = LocalRunner(tmp_path / "jobs", images, speed=SPEED, isolation=request.param)
+    runner = LocalRunner(tmp_path / "jobs", images, isolation=request.param)
     with SandboxServer({"rates": False}, speed=SPEED, runner=runner) as server:
         yield World(server, runner, tmp_path / "jobs")
 

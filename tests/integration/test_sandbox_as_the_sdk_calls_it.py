@@ -58,7 +58,7 @@ pathlib.Path(os.environ["SM_MODEL_DIR"], "weights").write_text("1")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxServer]:
-    runner = LocalRunner(tmp_path_factory.mktemp("jobs"), speed=60)
+    runner = LocalRunner(tmp_path_factory.mktemp("jobs"))
     with SandboxServer(speed=60, runner=runner) as served:
         yield served
 

@@ -45,7 +45,7 @@ pytestmark = pytest.mark.skipif(not has_sdk(), reason="no Python with sagemaker-
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[SandboxServer]:
-    runner = LocalRunner(tmp_path / "jobs", speed=60)
+    runner = LocalRunner(tmp_path / "jobs")
     with SandboxServer({"capacity": {"ml.p5.48xlarge": 0}}, speed=60, runner=runner) as served:
         yield served
 

@@ -40,7 +40,7 @@ class Jobs(Operations):
         self._refuse_used_name(account, name, arn)
         self._refuse_missing_types(demand)
         quotas.check(quotas.uses(kind, demand), account.usage, self.engine.quotas)
-        now = self.engine.clock.time()
+        now = self.engine.time.now()
         job = Job(
             kind=kind,
             account=caller.account,
@@ -49,7 +49,8 @@ class Jobs(Operations):
             arn=arn,
             request=request,
             demand=demand,
-            created=now,
+            created=now.instant,
+            arrived=now.elapsed,
             number=self.engine.next_number(),
             tags={tag["Key"]: tag["Value"] for tag in request.get("Tags", [])},
         )
@@ -70,7 +71,7 @@ class Jobs(Operations):
         if not job.is_live:
             raise invalid(f"The request was rejected because the {self.KIND.value} job is in status {job.status}.")
         if job.status != "Stopping":
-            self.engine.stop(job, StopCause.USER, self.engine.clock.time())
+            self.engine.stop(job, StopCause.USER, self.engine.time.now())
         return {}
 
     def list(self, caller: Caller, request: Request) -> Response:
@@ -84,7 +85,7 @@ class Jobs(Operations):
 
     def context(self, caller: Caller) -> Context:
         """Return what the rules have to know."""
-        elapsed = self.engine.elapsed(self.engine.clock.time())
+        elapsed = self.engine.time.now().elapsed
         return Context(self.account(caller).plans, elapsed, self._scenario.algorithms)
 
     def find(self, caller: Caller, request: Mapping[str, Any]) -> Job:
@@ -97,11 +98,11 @@ class Jobs(Operations):
 
     def _visible(self, jobs: Iterable[Job]) -> Iterable[Job]:
         """Return what a List knows of jobs: it may lag behind Describe."""
-        lag = self.engine.settings.list_delay_seconds / self.engine.speed
+        lag = self.engine.settings.list_delay_seconds
         if not lag:
             return jobs
-        instant = self.engine.clock.time() - lag
-        return [state for job in jobs if (state := job.as_of(instant)) is not None]
+        elapsed = self.engine.time.now().elapsed - lag
+        return [state for job in jobs if (state := job.as_of(elapsed)) is not None]
 
     def _refuse_used_name(self, account: Account, name: str, arn: str) -> None:
         if (self.KIND, name) in account.jobs or (self.KIND, name) in account.used_names:

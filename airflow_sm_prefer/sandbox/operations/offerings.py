@@ -29,10 +29,10 @@ class Offerings(Operations):
         """
         if "InstanceType" not in request or "DurationHours" not in request:
             raise invalid("InstanceType and DurationHours are required.")
-        elapsed = self.engine.elapsed(self.engine.clock.time())
-        asked = self.engine.elapsed(request.get("StartTimeAfter", 0))
+        elapsed = self.engine.time.now().elapsed
+        asked = self.engine.time.pace.elapsed_at(request.get("StartTimeAfter", 0))
         block = Block(max(asked, elapsed + SOONEST_SECONDS), request["DurationHours"] * 3600)
-        ends = self.engine.instant(block.ends)
+        ends = self.engine.time.pace.instant_of(block.ends)
         targets = request.get("TargetResources", ["training-job"])
         if ends > request.get("EndTimeBefore", ends) or "training-job" not in targets:
             return {"TrainingPlanOfferings": []}
@@ -71,8 +71,8 @@ class Offerings(Operations):
                     "InstanceType": spec.instance_type,
                     "InstanceCount": spec.count,
                     "AvailabilityZone": f"{caller.region}a",
-                    "StartTime": self.engine.instant(block.starts),
-                    "EndTime": self.engine.instant(block.ends),
+                    "StartTime": self.engine.time.pace.instant_of(block.starts),
+                    "EndTime": self.engine.time.pace.instant_of(block.ends),
                     **length,
                 }
             ],

@@ -53,8 +53,8 @@ class TrainingPlans(Operations):
             "Status": plan.status(self._elapsed()),
             "DurationHours": int(lasts // 3600),
             "DurationMinutes": int(lasts % 3600 // 60),
-            "StartTime": self.engine.instant(blocks[0].starts),
-            "EndTime": self.engine.instant(blocks[-1].ends),
+            "StartTime": self.engine.time.pace.instant_of(blocks[0].starts),
+            "EndTime": self.engine.time.pace.instant_of(blocks[-1].ends),
             "UpfrontFee": "0",
             "CurrencyCode": "USD",
             "TotalInstanceCount": total,
@@ -77,8 +77,8 @@ class TrainingPlans(Operations):
             "AvailabilityZone": plan.spec.zone or f"{caller.region}a",
             "DurationHours": int(block.lasts // 3600),
             "DurationMinutes": int(block.lasts % 3600 // 60),
-            "StartTime": self.engine.instant(block.starts),
-            "EndTime": self.engine.instant(block.ends),
+            "StartTime": self.engine.time.pace.instant_of(block.starts),
+            "EndTime": self.engine.time.pace.instant_of(block.ends),
         }
 
     def _taken(self, caller: Caller, plan: Plan) -> int:
@@ -87,4 +87,4 @@ class TrainingPlans(Operations):
         return self.engine.capacity.taken(caller.region, like)
 
     def _elapsed(self) -> float:
-        return self.engine.elapsed(self.engine.clock.time())
+        return self.engine.time.now().elapsed

@@ -59,7 +59,7 @@ class TrainingJobs(Jobs):
         changes = {key: value for key, value in request.items() if key != "TrainingJobName"}
         kept = changes.pop("ResourceConfig", {})
         job.request |= changes | {"ResourceConfig": {**job.request["ResourceConfig"], **kept}}
-        job.modified = self.engine.clock.time()
+        job.touch(self.engine.time.now())
         return {"TrainingJobArn": job.arn}
 
     def delete_training_job(self, caller: Caller, request: Request) -> Response:

@@ -50,7 +50,6 @@ class LocalRun:
         self._containers: list[Container] = []
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self._grace = 0.0
         self._uploaded: dict[Path, tuple[int, int]] = {}
         self._thread = threading.Thread(target=self._run_and_report, name=f"run-{spec.name}", daemon=True)
 
@@ -62,14 +61,21 @@ class LocalRun:
         """Wait for the end."""
         self._thread.join()
 
-    def stop(self, grace_seconds: float) -> None:
-        """Send SIGTERM to the containers, SIGKILL after the grace; one that hasn't begun doesn't."""
+    def stop(self) -> None:
+        """Send SIGTERM to the containers; one that hasn't begun doesn't."""
+        for container in self._stop_beginning():
+            container.stop()
+
+    def kill(self) -> None:
+        """Send SIGKILL to the containers; one that hasn't begun doesn't."""
+        for container in self._stop_beginning():
+            container.kill()
+
+    def _stop_beginning(self) -> list[Container]:
+        """Begin no more containers; returns those that have begun."""
         with self._lock:
-            self._grace = grace_seconds
             self._stopped.set()
-            containers = list(self._containers)
-        for container in containers:
-            container.stop(grace_seconds)
+            return list(self._containers)
 
     # -- from beginning to end ---------------------------------------------------------------------------
 
@@ -159,7 +165,7 @@ class LocalRun:
         if code != 0:
             # One host that fails takes the others with it.
             for other in self._containers:
-                other.stop(0.0)
+                other.kill()
 
     def _collect(self, ended: queue.SimpleQueue[tuple[int, int]], sync: Callable[[], None]) -> list[tuple[int, int]]:
         """Return the hosts and their exit codes in the order in which they ended."""

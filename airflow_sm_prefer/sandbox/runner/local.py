@@ -26,7 +26,6 @@ class LocalRunner:
     Args:
         workdir: The folder that jobs' files lie in while they run.
         images: Which Python stands for which image; without it, ours for every one.
-        speed: How many of AWS's seconds pass in a real one. Scripts take the time that they take.
         clock: The time.
         isolation: How ``/opt/ml`` is made a job's own; found out if not given.
     """
@@ -35,13 +34,11 @@ class LocalRunner:
         self,
         workdir: Path,
         images: ImageTable | None = None,
-        speed: float = 1.0,
         clock: Clock | None = None,
         isolation: Isolation | None = None,
     ) -> None:
         self._workdir = workdir.absolute()
         self._images = images or ImageTable()
-        self._speed = speed
         self._clock = clock or SystemClock()
         self.isolation = isolation or best_isolation()
         self._clients: dict[tuple[str, str, str], Any] = {}
@@ -76,7 +73,7 @@ class LocalRunner:
         with self._lock:
             runs = list(self._runs.values())
         for run in runs:
-            run.stop(0.0)
+            run.kill()
         for run in runs:
             run.join()
 

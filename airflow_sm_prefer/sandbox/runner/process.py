@@ -36,7 +36,6 @@ class Container:
             errors="replace",
             start_new_session=True,
         )
-        self._killer: threading.Timer | None = None
         output = self._process.stdout or ()
         self._copier = threading.Thread(target=log.copy, args=(output,), daemon=True)
         self._copier.start()
@@ -44,8 +43,6 @@ class Container:
     def wait(self) -> int:
         """Wait for its end; returns the exit code, negative for the signal that ended it."""
         code = self._process.wait()
-        if self._killer:
-            self._killer.cancel()
         # Whatever it has left running would hold the output open, and the host is gone with the container.
         self._signal(signal.SIGKILL)
         self._copier.join(timeout=5)
@@ -54,18 +51,19 @@ class Container:
         self._log.close()
         return code
 
-    def stop(self, grace: float) -> None:
-        """Send SIGTERM now, and SIGKILL after the grace, in real seconds."""
+    def stop(self) -> None:
+        """Send SIGTERM."""
         self._signal(signal.SIGTERM)
-        self._killer = threading.Timer(grace, self._signal, args=(signal.SIGKILL,))
-        self._killer.daemon = True
-        self._killer.start()
+
+    def kill(self) -> None:
+        """Send SIGKILL unless it has ended by itself."""
+        if self._process.poll() is None:
+            self._signal(signal.SIGKILL)
 
     def end(self) -> None:
         """Kill it unless it has ended by itself, and wait until it is gone."""
-        if self._process.poll() is None:
-            self._signal(signal.SIGKILL)
-            self._process.wait()
+        self.kill()
+        self._process.wait()
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -32,7 +32,7 @@ def test_sorted_by_name_and_by_status(bench):
 
 
 def test_filtered_by_name_status_and_creation(bench):
-    begin = bench.sandbox.engine.epoch
+    begin = bench.sandbox.engine.time.pace.instant
     assert names(bench, NameContains="b") == ["b"]
     assert names(bench, StatusEquals="Completed") == ["c"]
     assert names(bench, CreationTimeAfter=begin + 5) == ["c", "a"]
@@ -74,7 +74,7 @@ def test_a_foreign_token_is_refused(bench):
 
 def test_modification_is_filtered_after_paging_by_default(bench):
     """The page has fewer rows than it could, even none, and still a token."""
-    since = bench.sandbox.engine.epoch + 22
+    since = bench.sandbox.engine.time.pace.instant + 22
     page = bench.call("ListTrainingJobs", {"LastModifiedTimeAfter": since, "MaxResults": 1, "SortBy": "Name"})
     assert [row["TrainingJobName"] for row in page["TrainingJobSummaries"]] == ["c"]
     page = bench.call(
@@ -90,7 +90,11 @@ def test_modification_is_filtered_before_paging_if_the_setting_says_so():
     bench.train("a")
     bench.advance(10)
     bench.train("b")
-    request = {"LastModifiedTimeAfter": bench.sandbox.engine.epoch + 5, "MaxResults": 1, "SortOrder": "Ascending"}
+    request = {
+        "LastModifiedTimeAfter": bench.sandbox.engine.time.pace.instant + 5,
+        "MaxResults": 1,
+        "SortOrder": "Ascending",
+    }
     assert names(bench, **request) == ["b"]
 
 
