@@ -151,8 +151,9 @@ class Node:
         return {key.name: read(value) for key, value in self.items()}
 
     def is_off(self) -> bool:
-        """Whether it is ``off``, which YAML reads as false."""
-        return isinstance(self._node, yaml.ScalarNode) and self._scalar() is False
+        """Whether it is ``off``, which YAML reads as false unless it is quoted, as in JSON."""
+        value = self._scalar()
+        return value is False or value == "off"
 
     def _scalar(self) -> Any:
         if not isinstance(self._node, yaml.ScalarNode):

@@ -65,8 +65,6 @@ class Bench:
         self.clock = FakeClock()
         self.runner = ScriptedRunner(scripts, Script(seconds=seconds))
         given = {"rates": "off", **scenario}
-        if given["rates"] == "off":
-            given["rates"] = False
         self.sandbox = Sandbox(given, clock=self.clock, speed=speed, runner=self.runner)
         self.call = self.sandbox.call
         self.advance = self.sandbox.advance

@@ -168,3 +168,9 @@ def test_a_file_that_cannot_be_read(tmp_path):
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidScenario, match="can't be read"):
         as_scenario(tmp_path / "bytes.yaml")
+
+
+@pytest.mark.parametrize("off", ["off", False])
+def test_rates_are_off_in_a_mapping_as_in_a_file(off):
+    assert as_scenario({"rates": off}).rates == {}
+    assert "ListTrainingJobs" not in as_scenario({"rates": {"ListTrainingJobs": off}}).rates
