@@ -7,24 +7,21 @@ scenario file, in JSON or YAML.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
-from airflow_sm_prefer.errors import InvalidScenario
-from airflow_sm_prefer.sandbox import scenario_file
-from airflow_sm_prefer.sandbox.capacity import Timeline
-from airflow_sm_prefer.sandbox.demand import CapacityKind
-from airflow_sm_prefer.sandbox.faults import CallFault, JobFault
-from airflow_sm_prefer.sandbox.plans import PlanSpec
-from airflow_sm_prefer.sandbox.record import carries, most_live, state_entry
+from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.sandbox.changes import read_change
+from airflow_sm_prefer.sandbox.plans import snapshot
+from airflow_sm_prefer.sandbox.record import KINDS, JobTest, busiest, carries, live_at, state_entry
 from airflow_sm_prefer.sandbox.sandbox import Sandbox
 
-CHANGEABLE = frozenset({"capacity", "spot", "plans", "quotas", "rates", "call_faults", "job_faults"})
-"""The sections of a scenario that can change while the sandbox runs."""
-
-Action = Callable[[Any], Any]
+Arguments = Mapping[str, str]
+Question = Callable[[Arguments], Any]
 
 
 class Control:
@@ -36,101 +33,122 @@ class Control:
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self._actions: dict[tuple[str, str], Action] = {
-            ("GET", "state"): self.state,
-            ("GET", "jobs"): self.jobs,
-            ("GET", "record"): self.record,
-            ("GET", "most-live"): self.most_live,
-            ("PUT", "scenario"): self.change,
-            ("DELETE", "faults"): self.clear_faults,
+        self._questions: dict[str, Question] = {
+            "state": self.state,
+            "jobs": self.jobs,
+            "record": self.record,
+            "most-live": self.most_live,
+            "live": self.live,
         }
 
     def respond(self, request: Request) -> Response:
         """Answer one request."""
-        name = request.path.rpartition("/")[2]
-        action = self._actions.get((request.method, name))
+        action = self._action(request)
         if action is None:
-            known = ", ".join(f"{method} {path}" for method, path in self._actions)
+            known = ", ".join([*(f"GET {name}" for name in self._questions), "PUT scenario", "DELETE faults"])
             return _json({"error": f"there is no {request.method} {request.path}; there are: {known}"}, 404)
         try:
-            is_question = request.method == "GET"
-            return _json(action(request.args.to_dict() if is_question else request.get_data(as_text=True)))
+            return _json(action())
         except ValueError as error:
             return _json({"error": str(error)}, 400)
 
-    def state(self, _given: dict[str, Any]) -> dict[str, Any]:
-        """Return the time and the counts that aren't ample."""
+    def _action(self, request: Request) -> Callable[[], Any] | None:
+        name = request.path.rpartition("/")[2]
+        arguments = request.args.to_dict()
+        if request.method == "GET" and name in self._questions:
+            return lambda: self._questions[name](arguments)
+        if (request.method, name) == ("PUT", "scenario"):
+            return lambda: self.change(request.get_data(as_text=True), arguments)
+        if (request.method, name) == ("DELETE", "faults"):
+            return self.clear_faults
+        return None
+
+    def state(self, _given: Arguments) -> dict[str, Any]:
+        """Return the time, and everything that can be changed as it is now."""
         engine = self._sandbox.engine
         with engine.locked() as now:
             return {
+                "now": now.instant,
                 "elapsed": now.elapsed,
                 "speed": engine.time.pace.speed,
                 "capacity": engine.capacity.snapshot(now.elapsed),
+                "plans": snapshot(engine.plan_specs, now.elapsed),
+                "quotas": dict(engine.quotas),
+                "rates": self._sandbox.rates.rates(),
+                **engine.faults.to_come(),
             }
 
-    def jobs(self, _given: dict[str, Any]) -> list[dict[str, Any]]:
+    def jobs(self, _given: Arguments) -> list[dict[str, Any]]:
         """Return every job's present state."""
         engine = self._sandbox.engine
         with engine.locked():
             return [state_entry(job) for a in engine.accounts.values() for job in a.jobs.values()]
 
-    def record(self, given: dict[str, Any]) -> list[dict[str, Any]]:
+    def record(self, given: Arguments) -> list[dict[str, Any]]:
         """Return the record: ``what`` chooses a sort of line, ``since`` a position."""
-        return self._sandbox.engine.record.entries(given.get("what"), int(given.get("since", 0)))
+        what, since = given.get("what"), given.get("since", "0")
+        if what is not None and what not in KINDS:
+            msg = f"what={what}: there are no such lines in the record; expected one of {', '.join(KINDS)}"
+            raise InvalidSetting(msg)
+        if not since.isdecimal():
+            msg = f"since={since}: expected how many lines of the record to pass over, a whole number"
+            raise InvalidSetting(msg)
+        return self._sandbox.engine.record.entries(what, int(since))
 
-    def most_live(self, given: dict[str, Any]) -> dict[str, int]:
-        """Return how many jobs with that tag (``tag=key=value``) or name ``prefix`` were ever live at once."""
-        key, _, value = given.get("tag", "").partition("=")
-        wanted = carries({key: value} if key else {}, given.get("prefix", ""))
-        return {"most": most_live(self._sandbox.engine.record.entries("state"), wanted)}
+    def most_live(self, given: Arguments) -> dict[str, Any]:
+        """Return how many jobs with that ``tag`` (KEY=VALUE) or name ``prefix`` were ever live at once, and which."""
+        most = busiest(self._sandbox.engine.record.entries("state"), _wanted(given))
+        return {"most": len(most.jobs), "at": most.at, "jobs": most.jobs}
 
-    def change(self, given: str) -> dict[str, Any]:
-        """Change what there is from now on: some sections of a scenario, whose instants count from now.
+    def live(self, given: Arguments) -> dict[str, Any]:
+        """Return such jobs that were live ``at`` an instant: epoch seconds or ISO 8601, now if it isn't given."""
+        wanted = _wanted(given)
+        at = _instant(given["at"]) if "at" in given else self._sandbox.clock.time()
+        self._sandbox.tick()
+        jobs = live_at(self._sandbox.engine.record.entries("state"), wanted, at)
+        return {"count": len(jobs), "at": at, "jobs": jobs}
 
-        Faults are added to those that are still to come.
-        """
-        found = scenario_file.sections(given, "the request")
-        fixed = sorted(found.keys() - CHANGEABLE)
-        if fixed:
-            msg = f"{', '.join(fixed)}: not to be changed while the sandbox runs; there are {sorted(CHANGEABLE)}"
-            raise InvalidScenario(msg)
-        for section, value in found.items():
-            getattr(self, f"_change_{section}")(value)
-        engine = self._sandbox.engine
-        engine.record.add(engine.clock.time(), "control", {"sections": sorted(found)})
+    def change(self, given: str, arguments: Arguments) -> dict[str, Any]:
+        """Change what there is from now on, all of it or nothing; ``source`` is what errors call the text."""
+        self._sandbox.apply(read_change(given, arguments.get("source", "the request")))
         return self.state({})
 
-    def clear_faults(self, _given: str) -> dict[str, Any]:
+    def clear_faults(self) -> dict[str, Any]:
         """Forget every fault that is still to come."""
-        with self._sandbox.engine.locked():
-            self._sandbox.engine.faults.clear()
+        self._sandbox.clear_faults()
         return {}
 
-    def _change_capacity(self, timelines: dict[str, Timeline]) -> None:
-        self._sandbox.engine.set_capacity(CapacityKind.ON_DEMAND, timelines)
 
-    def _change_spot(self, timelines: dict[str, Timeline]) -> None:
-        self._sandbox.engine.set_capacity(CapacityKind.SPOT, timelines)
+def _wanted(given: Arguments) -> JobTest:
+    tag = given.get("tag", "")
+    key, is_pair, value = tag.partition("=")
+    if tag and not (key and is_pair):
+        msg = f"tag={tag}: expected KEY=VALUE, as tag=task=train"
+        raise InvalidSetting(msg)
+    return carries({key: value} if tag else {}, given.get("prefix", ""))
 
-    def _change_plans(self, plans: tuple[PlanSpec, ...]) -> None:
-        self._sandbox.engine.set_plans(plans)
 
-    def _change_quotas(self, quotas: dict[str, int]) -> None:
-        with self._sandbox.engine.locked():
-            self._sandbox.engine.quotas.update(quotas)
+def _instant(text: str) -> float:
+    try:
+        instant = float(text)
+    except ValueError:
+        instant = _iso_instant(text)
+    if not math.isfinite(instant):
+        raise _no_instant(text)
+    return instant
 
-    def _change_rates(self, rates: dict[str, float]) -> None:
-        self._sandbox.rates.set(rates)
 
-    def _change_call_faults(self, faults: tuple[CallFault, ...]) -> None:
-        with self._sandbox.engine.locked():
-            for fault in faults:
-                self._sandbox.engine.faults.add_call(fault)
+def _iso_instant(text: str) -> float:
+    try:
+        # A plus sign that wasn't quoted in an address has become a space.
+        found = datetime.fromisoformat(text.strip().replace(" ", "+") if "T" in text else text)
+    except ValueError:
+        raise _no_instant(text) from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
-    def _change_job_faults(self, faults: tuple[JobFault, ...]) -> None:
-        with self._sandbox.engine.locked():
-            for fault in faults:
-                self._sandbox.engine.faults.add_job(fault)
+
+def _no_instant(text: str) -> InvalidSetting:
+    return InvalidSetting(f"at={text}: expected an instant, as 2026-11-30T09:00:00Z or in epoch seconds")
 
 
 def _json(value: Any, status: int = 200) -> Response:

@@ -67,7 +67,7 @@ class Engine:
         self.record = Record()
         self.accounts: dict[Caller, Account] = {}
         self.wake = threading.Event()
-        self._plan_specs = list(scenario.plans)
+        self.plan_specs = list(scenario.plans)
         self._endpoint_url = endpoint_url
         self._inbox: queue.SimpleQueue[tuple[RunKey, Phase | RunResult]] = queue.SimpleQueue()
         self._effects = Effects(runner, self._hear, emit)
@@ -87,15 +87,6 @@ class Engine:
             if self._floor.is_unsettled or not self._inbox.empty():
                 return self.time.now().elapsed
             return self._agenda.next()
-
-    def change_speed(self, speed: float) -> None:
-        """Let the scenario's seconds pass at another speed from now on.
-
-        Raises:
-            InvalidSetting: the speed isn't a number above 0.
-        """
-        with self.locked() as now:
-            self.time.pace = self.time.pace.at_speed(speed, now)
 
     def leap(self, seconds: float) -> None:
         """Let so many of the scenario's seconds pass at once; what is due by then is done by the next tick."""
@@ -124,7 +115,7 @@ class Engine:
         """Return what a caller has; it begins with the scenario's plans."""
         if caller not in self.accounts:
             self.accounts[caller] = Account(caller)
-            for spec in self._plan_specs:
+            for spec in self.plan_specs:
                 self._give_plan(self.accounts[caller], spec)
         return self.accounts[caller]
 
@@ -168,28 +159,40 @@ class Engine:
         del account.jobs[job.kind, job.name]
         account.used_names.add((job.kind, job.name))
 
-    # What the control API does
+    # What changes while it runs; callers hold the lock
 
-    def set_capacity(self, kind: CapacityKind, timelines: Mapping[str, Timeline]) -> None:
+    def set_speed(self, speed: float, now: Moment) -> None:
+        """Let the scenario's seconds pass at another speed from now on.
+
+        Raises:
+            InvalidSetting: the speed isn't a number above 0.
+        """
+        self.time.pace = self.time.pace.at_speed(speed, now)
+
+    def set_capacity(self, kind: CapacityKind, timelines: Mapping[str, Timeline], now: Moment) -> None:
         """Replace counts by type; their instants count from now."""
-        with self.locked() as now:
-            for instance_type, timeline in timelines.items():
-                self.capacity.set(kind, instance_type, timeline.later(now.elapsed))
-            for change in self.capacity.changes():
-                self._agenda.add(change)
-            self._floor.stir()
-        self.tick()
+        for instance_type, timeline in timelines.items():
+            self.capacity.set(kind, instance_type, timeline.later(now.elapsed))
+        for change in self.capacity.changes():
+            self._agenda.add(change)
+        self._floor.stir()
 
-    def set_plans(self, specs: Iterable[PlanSpec]) -> None:
+    def set_plans(self, specs: Iterable[PlanSpec], now: Moment) -> None:
         """Give every account more plans, or others of the same names; their instants count from now."""
-        with self.locked() as now:
-            for spec in specs:
-                given = spec.later(now.elapsed)
-                self._plan_specs = [s for s in self._plan_specs if s.name != spec.name] + [given]
-                for account in self.accounts.values():
-                    self._give_plan(account, given)
-            self._floor.stir()
-        self.tick()
+        for spec in specs:
+            given = spec.later(now.elapsed)
+            self.plan_specs = [s for s in self.plan_specs if s.name != spec.name] + [given]
+            for account in self.accounts.values():
+                self._give_plan(account, given)
+        self._floor.stir()
+
+    def clear_faults(self) -> None:
+        """Forget every fault that is still to come, of runs that go on too."""
+        self.faults.clear()
+        for account in self.accounts.values():
+            for job in account.jobs.values():
+                if job.stopping is None:
+                    job.doom = None
 
     # The steps of a tick
 

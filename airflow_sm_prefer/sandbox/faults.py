@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from typing import Any
 
 from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection
 
@@ -90,39 +92,55 @@ class Faults:
         # How many calls or runs each has seen.
         self._calls: list[tuple[CallFault, Counter[str]]] = []
         self._jobs: list[tuple[JobFault, Counter[str]]] = []
-        for call in calls:
-            self.add_call(call)
-        for job in jobs:
-            self.add_job(job)
+        self._lock = threading.Lock()
+        self.add_calls(calls)
+        self.add_jobs(jobs)
 
-    def add_call(self, fault: CallFault) -> None:
-        """Inject one more, counted from now."""
-        self._calls.append((fault, Counter()))
+    def add_calls(self, faults: Iterable[CallFault]) -> None:
+        """Inject more, counted from now."""
+        with self._lock:
+            self._calls.extend((fault, Counter()) for fault in faults)
 
-    def add_job(self, fault: JobFault) -> None:
-        """Inject one more, counted from now."""
-        self._jobs.append((fault, Counter()))
+    def add_jobs(self, faults: Iterable[JobFault]) -> None:
+        """Inject more, counted from now."""
+        with self._lock:
+            self._jobs.extend((fault, Counter()) for fault in faults)
 
     def clear(self) -> None:
         """Forget them all."""
-        self._calls.clear()
-        self._jobs.clear()
+        with self._lock:
+            self._calls.clear()
+            self._jobs.clear()
+
+    def to_come(self) -> dict[str, list[dict[str, Any]]]:
+        """Return those that can still hit something, JSON-clean, and how many calls or runs each has ``seen``."""
+        with self._lock:
+            calls = [
+                (fault, count["seen"]) for fault, count in self._calls if count["seen"] < fault.after + fault.times
+            ]
+            jobs = [(fault, count["seen"]) for fault, count in self._jobs if count["seen"] < fault.times]
+        return {
+            "call_faults": [{**asdict(call), "seen": seen} for call, seen in calls],
+            "job_faults": [{**asdict(job), "seen": seen} for job, seen in jobs],
+        }
 
     def for_call(self, operation: str, name: str) -> CallFault | None:
         """Count one call and return the fault that hits it, if any."""
         hit = None
-        for fault, count in self._calls:
-            if not fault.concerns(operation, name):
-                continue
-            count["seen"] += 1
-            if hit is None and fault.after < count["seen"] <= fault.after + fault.times:
-                hit = fault
+        with self._lock:
+            for fault, count in self._calls:
+                if not fault.concerns(operation, name):
+                    continue
+                count["seen"] += 1
+                if hit is None and fault.after < count["seen"] <= fault.after + fault.times:
+                    hit = fault
         return hit
 
     def for_run(self, name: str) -> JobFault | None:
         """Count one run and return the fault that will hit it, if any."""
-        for fault, count in self._jobs:
-            if fnmatchcase(name, fault.job) and count["seen"] < fault.times:
-                count["seen"] += 1
-                return fault
+        with self._lock:
+            for fault, count in self._jobs:
+                if fnmatchcase(name, fault.job) and count["seen"] < fault.times:
+                    count["seen"] += 1
+                    return fault
         return None

@@ -6,7 +6,9 @@ Expired after the last; jobs in a block are ended 30 minutes before the block is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 END_MARGIN_SECONDS = 30 * 60
 """How long before a block's end its jobs are ended."""
@@ -94,6 +96,21 @@ class Plan:
 
     def _block(self, elapsed: float) -> Block | None:
         return next((b for b in self.spec.blocks if b.starts <= elapsed < b.ends), None)
+
+
+def snapshot(specs: Iterable[PlanSpec], elapsed: float) -> list[dict[str, Any]]:
+    """Return what there is to say about plans now, JSON-clean; blocks in seconds from now."""
+    return [
+        {
+            "name": spec.name,
+            "type": spec.instance_type,
+            "count": spec.count,
+            "region": spec.region,
+            "status": Plan(spec, "").status(elapsed),
+            "blocks": [{"starts": block.starts - elapsed, "lasts": block.lasts} for block in spec.blocks],
+        }
+        for spec in specs
+    ]
 
 
 def plan_arn(region: str, account: str, name: str) -> str:

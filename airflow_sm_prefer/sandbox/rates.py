@@ -5,7 +5,9 @@ The sandbox's speed never scales them: they protect AWS's API, not its instances
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 DEFAULT_RATES: Mapping[str, float] = {
     "CreateTrainingJob": 1,
@@ -20,6 +22,24 @@ DEFAULT_RATES: Mapping[str, float] = {
     "DeleteTrainingJob": 1,
 }
 """Calls a second by operation; one that isn't named is not limited."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateChange:
+    """Other rates for some operations.
+
+    Attributes:
+        named: Calls a second by operation; None doesn't limit it any more.
+        base: What holds for operations that aren't named; None leaves them as they are.
+    """
+
+    named: Mapping[str, float | None]
+    base: Mapping[str, float] | None = None
+
+    def over(self, rates: Mapping[str, float]) -> dict[str, float]:
+        """Return rates with this change."""
+        changed = {**(rates if self.base is None else self.base), **self.named}
+        return {operation: rate for operation, rate in changed.items() if rate is not None}
 
 
 class TokenBucket:
@@ -48,19 +68,26 @@ class RateLimits:
     def __init__(self, rates: Mapping[str, float]) -> None:
         self._rates = dict(rates)
         self._buckets: dict[tuple[str, str, str], TokenBucket] = {}
+        self._lock = threading.Lock()
 
-    def set(self, rates: Mapping[str, float]) -> None:
-        """Replace the rates; every bucket starts full."""
-        self._rates = dict(rates)
-        self._buckets.clear()
+    def rates(self) -> dict[str, float]:
+        """Return the calls a second by operation; one that isn't named is not limited."""
+        return dict(self._rates)
+
+    def change(self, change: RateChange) -> None:
+        """Change the rates; every bucket starts full."""
+        with self._lock:
+            self._rates = change.over(self._rates)
+            self._buckets.clear()
 
     def allow(self, account: str, region: str, operation: str, now: float) -> bool:
         """Count one call and tell whether it is within the limit."""
-        rate = self._rates.get(operation)
-        if rate is None:
-            return True
-        key = (account, region, operation)
-        bucket = self._buckets.get(key)
-        if bucket is None:
-            bucket = self._buckets[key] = TokenBucket(rate, now)
-        return bucket.take(now)
+        with self._lock:
+            rate = self._rates.get(operation)
+            if rate is None:
+                return True
+            key = (account, region, operation)
+            bucket = self._buckets.get(key)
+            if bucket is None:
+                bucket = self._buckets[key] = TokenBucket(rate, now)
+            return bucket.take(now)

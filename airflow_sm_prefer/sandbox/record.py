@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from airflow_sm_prefer.sandbox.job import Job
+
+KINDS = ("call", "state", "control")
+"""The sorts of lines that a record has."""
+
+JOB_KEY = ("account", "region", "kind", "name")
+"""What tells one job from another in a state entry."""
+
+JobKey = tuple[str, ...]
+JobTest = Callable[[dict[str, Any]], bool]
+"""Tells whether a state entry's job is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +37,19 @@ class Entry:
     def as_dict(self) -> dict[str, Any]:
         """Return it as one flat object."""
         return {"at": self.at, "what": self.what, **self.data}
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The jobs that were live at one instant.
+
+    Attributes:
+        at: When, in epoch seconds; None if none ever was.
+        jobs: Each by its account, Region, kind and name.
+    """
+
+    at: float | None
+    jobs: list[dict[str, str]]
 
 
 class Record:
@@ -66,21 +89,45 @@ def state_entry(job: Job) -> dict[str, Any]:
     }
 
 
-def most_live(entries: Iterable[dict[str, Any]], wanted: Callable[[dict[str, Any]], bool]) -> int:
+def most_live(entries: Iterable[dict[str, Any]], wanted: JobTest) -> int:
     """Return the highest number of wanted jobs that were live at one instant, by the record's state entries."""
-    live: set[tuple[str, str, str, str]] = set()
-    most = 0
+    return len(busiest(entries, wanted).jobs)
+
+
+def busiest(entries: Iterable[dict[str, Any]], wanted: JobTest) -> Live:
+    """Return the first instant at which most wanted jobs were live, by the record's state entries, and which."""
+    known = list(entries)
+    most = position = 0
+    for number, live in enumerate(_replay(known, wanted), start=1):
+        if len(live) > most:
+            most, position = len(live), number
+    return _last(known[:position], wanted)
+
+
+def live_at(entries: Iterable[dict[str, Any]], wanted: JobTest, instant: float) -> list[dict[str, str]]:
+    """Return the wanted jobs that were live at an instant, by the record's state entries."""
+    return _last([entry for entry in entries if entry["at"] <= instant], wanted).jobs
+
+
+def _last(entries: list[dict[str, Any]], wanted: JobTest) -> Live:
+    states = list(_replay(entries, wanted))
+    live = sorted(states[-1]) if states else []
+    return Live(entries[-1]["at"] if entries else None, [dict(zip(JOB_KEY, key, strict=True)) for key in live])
+
+
+def _replay(entries: Iterable[dict[str, Any]], wanted: JobTest) -> Iterator[set[JobKey]]:
+    """Give the wanted jobs that are live after each entry; it is the same set every time."""
+    live: set[JobKey] = set()
     for entry in entries:
-        key = (entry["account"], entry["region"], entry["kind"], entry["name"])
+        key = tuple(entry[part] for part in JOB_KEY)
         if entry["live"] and wanted(entry):
             live.add(key)
         elif not entry["live"]:
             live.discard(key)
-        most = max(most, len(live))
-    return most
+        yield live
 
 
-def carries(tags: dict[str, str], name_prefix: str = "") -> Callable[[dict[str, Any]], bool]:
+def carries(tags: dict[str, str], name_prefix: str = "") -> JobTest:
     """Return a test for jobs that carry all these tags and whose name begins like that."""
 
     def wanted(entry: dict[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from airflow_sm_prefer.clock import Clock, FakeClock, SystemClock
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection, throttled
+from airflow_sm_prefer.sandbox.changes import Change, apply_change, read_change
 from airflow_sm_prefer.sandbox.effects import Emit
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.operations.base import Operations
@@ -29,7 +30,7 @@ from airflow_sm_prefer.sandbox.pace import Timekeeper
 from airflow_sm_prefer.sandbox.rates import RateLimits
 from airflow_sm_prefer.sandbox.runs import Runner
 from airflow_sm_prefer.sandbox.scenario import Scenario
-from airflow_sm_prefer.sandbox.scenario_file import as_scenario
+from airflow_sm_prefer.sandbox.scenario_file import as_scenario, as_text
 from airflow_sm_prefer.sandbox.scripted import ScriptedRunner
 from airflow_sm_prefer.sandbox.shapes import Constraints, service_model
 
@@ -215,6 +216,30 @@ class Sandbox:
                 left -= step
                 self.engine.leap(step)
                 self.tick()
+
+    def change(self, **sections: Any) -> None:
+        """Change what there is from now on: sections of a scenario file, ``speed`` and ``advance``, spelt as there.
+
+        ``capacity``, ``spot``, ``plans``, ``quotas`` and ``rates`` replace what they name; faults are added to those
+        that are still to come. Instants count from now. ``advance`` lets time pass at once, after all else.
+
+        Raises:
+            InvalidScenario: something has a mistake; nothing is changed.
+        """
+        self.apply(read_change(as_text(sections), "the change"))
+
+    def apply(self, change: Change) -> None:
+        """Apply a change that was read, all of it at one moment."""
+        with self.engine.locked() as now:
+            apply_change(change, self.engine, self.rates, now)
+        self.tick()
+        self.leap(change.advance)
+
+    def clear_faults(self) -> None:
+        """Forget every fault that is still to come."""
+        with self.engine.locked() as now:
+            self.engine.clear_faults()
+            self.engine.record.add(now.instant, "control", {"sections": ["faults"], "change": {"faults": "cleared"}})
 
     def close(self) -> None:
         """End every run."""

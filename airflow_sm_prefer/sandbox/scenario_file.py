@@ -21,7 +21,7 @@ from airflow_sm_prefer.sandbox.capacity import ANY_TYPE, Timeline
 from airflow_sm_prefer.sandbox.faults import CallError, CallFault, JobFault
 from airflow_sm_prefer.sandbox.plans import Block, PlanSpec
 from airflow_sm_prefer.sandbox.quotas import known_quota
-from airflow_sm_prefer.sandbox.rates import DEFAULT_RATES
+from airflow_sm_prefer.sandbox.rates import DEFAULT_RATES, RateChange
 from airflow_sm_prefer.sandbox.scenario import Scenario
 from airflow_sm_prefer.sandbox.settings import Settings
 from airflow_sm_prefer.sandbox.shapes import service_model
@@ -41,13 +41,26 @@ def as_scenario(given: Scenario | Mapping[str, Any] | Path | str | None) -> Scen
     if given is None:
         return Scenario()
     if isinstance(given, Mapping):
-        return parse(yaml.safe_dump(dict(given), sort_keys=False), "scenario")
+        return parse(as_text(given), "scenario")
     try:
         text = Path(given).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         msg = f"{given}: the scenario file can't be read: {error}"
         raise InvalidScenario(msg) from None
     return parse(text, str(given))
+
+
+def as_text(sections: Mapping[str, Any]) -> str:
+    """Return sections that were given as values in the way that a file has them.
+
+    Raises:
+        InvalidScenario: a value is of a kind that no file can have.
+    """
+    try:
+        return yaml.safe_dump(dict(sections), sort_keys=False)
+    except yaml.YAMLError as error:
+        msg = f"scenario: {error}; expected texts, numbers, lists and mappings, as a file has them"
+        raise InvalidScenario(msg) from None
 
 
 def parse(text: str, source: str = "scenario") -> Scenario:
@@ -60,19 +73,10 @@ def parse(text: str, source: str = "scenario") -> Scenario:
     Raises:
         InvalidScenario: it has a mistake.
     """
-    return Scenario(**sections(text, source))
-
-
-def sections(text: str, source: str) -> dict[str, Any]:
-    """Return the sections that a YAML text has, read, by name.
-
-    Raises:
-        InvalidScenario: it has a mistake.
-    """
     root = Node.document(text, source)
     if root is None:
-        return {}
-    return {name: _SECTIONS[name](node) for name, node in root.members(_SECTIONS).items()}
+        return Scenario()
+    return Scenario(**{name: SECTIONS[name](node) for name, node in root.members(SECTIONS).items()})
 
 
 def read_capacity(node: Node) -> dict[str, Timeline]:
@@ -126,17 +130,21 @@ def read_quotas(node: Node) -> dict[str, int]:
 
 
 def read_rates(node: Node) -> dict[str, float]:
-    """Read calls a second by operation, over AWS's own; ``off`` limits nothing, neither does ``off`` for one."""
+    """Read calls a second by operation, over AWS's own."""
+    return read_rate_change(node).over(DEFAULT_RATES)
+
+
+def read_rate_change(node: Node) -> RateChange:
+    """Read calls a second by operation; ``off`` limits nothing, neither does ``off`` for one; ``aws`` is AWS's own."""
     if node.is_off():
-        return {}
-    rates = dict(DEFAULT_RATES)
+        return RateChange({}, base={})
+    if node.is_word("aws"):
+        return RateChange({}, base=DEFAULT_RATES)
+    named: dict[str, float | None] = {}
     for key, value in node.items():
         name = key.one_of(service_model("sagemaker").operation_names, "an operation of SageMaker's")
-        if value.is_off():
-            rates.pop(name, None)
-        else:
-            rates[name] = value.number()
-    return rates
+        named[name] = None if value.is_off() else value.number()
+    return RateChange(named)
 
 
 def read_call_fault(node: Node) -> CallFault:
@@ -223,7 +231,7 @@ def _missing_types(node: Node) -> frozenset[str]:
     return frozenset(entry.one_of(INSTANCE_TYPES, what) for entry in node.elements())
 
 
-_SECTIONS: Mapping[str, Callable[[Node], Any]] = {
+SECTIONS: Mapping[str, Callable[[Node], Any]] = {
     "capacity": read_capacity,
     "spot": read_capacity,
     "plans": read_plans,

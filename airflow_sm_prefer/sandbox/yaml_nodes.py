@@ -46,6 +46,9 @@ class Node:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             msg = f"{source}, line {line}: not YAML: {error.problem}"
             raise InvalidScenario(msg) from None
+        except yaml.YAMLError as error:
+            msg = f"{source}: not YAML: {error}"
+            raise InvalidScenario(msg) from None
         return None if root is None else cls(root, source, "the scenario")
 
     def error(self, expected: str) -> InvalidScenario:
@@ -152,8 +155,12 @@ class Node:
 
     def is_off(self) -> bool:
         """Whether it is ``off``, which YAML reads as false unless it is quoted, as in JSON."""
+        return self._scalar() is False or self.is_word("off")
+
+    def is_word(self, word: str) -> bool:
+        """Whether it is that very text."""
         value = self._scalar()
-        return value is False or value == "off"
+        return isinstance(value, str) and value == word
 
     def _scalar(self) -> Any:
         if not isinstance(self._node, yaml.ScalarNode):

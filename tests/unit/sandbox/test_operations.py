@@ -51,11 +51,10 @@ class TestPlans:
             bench.call("DescribeTrainingPlan", {"TrainingPlanName": "elsewhere"})
 
     def test_a_plan_that_is_added_while_the_sandbox_runs_takes_waiting_jobs(self, bench):
-        from airflow_sm_prefer.sandbox.plans import Block, PlanSpec
 
         bench.train(resources=single(P5, TrainingPlanArn=PLAN.replace("december", "late")))
         bench.advance(HOUR)
-        bench.sandbox.engine.set_plans([PlanSpec("late", P5, 1, (Block(0, 2 * HOUR),))])
+        bench.sandbox.change(plans=[{"name": "late", "type": P5, "count": 1, "blocks": [{"lasts": "2h"}]}])
         assert bench.state() == ("InProgress", "Training")
 
     def test_what_is_offered_can_be_bought_and_used(self):

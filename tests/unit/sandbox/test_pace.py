@@ -83,11 +83,11 @@ def test_a_pending_limit_ends_a_job_when_so_much_has_elapsed_whatever_the_pace(c
     bench = Bench(capacity={G5: 0})
     bench.advance(17)
     bench.train(StoppingCondition={"MaxPendingTimeInSeconds": 7200})
-    time, engine = bench.sandbox.time, bench.sandbox.engine
+    time = bench.sandbox.time
     began = time.now().elapsed
     for change, value in [*changes, ("speed", 1.0), ("leap", 8000.0)]:
         if change == "speed":
-            engine.change_speed(value)
+            bench.sandbox.change(speed=value)
         elif change == "leap":
             bench.sandbox.leap(value)
         else:
@@ -97,7 +97,7 @@ def test_a_pending_limit_ends_a_job_when_so_much_has_elapsed_whatever_the_pace(c
 
 
 def speed_up(bench: Bench, speed: float) -> None:
-    bench.sandbox.engine.change_speed(speed)
+    bench.sandbox.change(speed=speed)
 
 
 class TestChangesOfSpeed:
@@ -228,7 +228,7 @@ class TestChangesOfSpeed:
         with Sandbox(delayed, clock=clock, runner=runner, emit=lambda *event: sent.append(event)) as sandbox:
             sandbox.call("CreateTrainingJob", training())
             sandbox.advance(300)
-            sandbox.engine.change_speed(60)
+            sandbox.change(speed=60)
             sandbox.advance(4.9)
             assert sent == []
             sandbox.advance(0.2)

@@ -354,7 +354,7 @@ class TestQuotas:
         bench = Bench(capacity={P5: 0, G5: 0}, quotas=quotas)
         bench.train("list", prefer(P5, G5))
         assert refusal(bench, "CreateTrainingJob", training("other", prefer(P5))).code == "ResourceLimitExceeded"
-        bench.sandbox.engine.set_capacity("on_demand", {G5: _one()})
+        bench.sandbox.change(capacity={G5: 1})
         bench.train("other", prefer(P5))
 
     def test_the_accounts_total_counts_all_types(self):
@@ -390,9 +390,3 @@ class TestQuotas:
             "ResourceLimitExceeded",
             f"The requested resource training-job/{P5} is not available in this region",
         )
-
-
-def _one():
-    from airflow_sm_prefer.sandbox.capacity import Timeline
-
-    return Timeline(((0, 1),))

@@ -1,0 +1,92 @@
+"""Changing a sandbox while it runs: pieces of a scenario, the speed, and leaps ahead.
+
+A change is read as a whole before any of it is applied, and applied at one moment, so that one with a mistake changes
+nothing and two at once don't mix.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from airflow_sm_prefer.sandbox import scenario_file
+from airflow_sm_prefer.sandbox.demand import CapacityKind
+from airflow_sm_prefer.sandbox.engine import Engine
+from airflow_sm_prefer.sandbox.pace import Moment
+from airflow_sm_prefer.sandbox.rates import RateLimits
+from airflow_sm_prefer.sandbox.yaml_nodes import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What changes at one moment.
+
+    Attributes:
+        sections: Sections of a scenario as they were read, and ``speed``, by name.
+        advance: How many of the scenario's seconds pass at once, after everything else.
+        written: The same as it was written, JSON-clean, for the record.
+    """
+
+    sections: Mapping[str, Any]
+    advance: float
+    written: Mapping[str, Any]
+
+
+def read_change(text: str, source: str) -> Change:
+    """Read a change.
+
+    Args:
+        text: A mapping in YAML or JSON: sections of a scenario file, ``speed``, ``advance``.
+        source: What the text is called in errors.
+
+    Raises:
+        InvalidScenario: it has a mistake, or a section that is fixed when a sandbox begins.
+    """
+    root = Node.document(text, source)
+    if root is None:
+        return Change({}, 0.0, {})
+    given = root.members([*_READERS, *(scenario_file.SECTIONS.keys() - _READERS.keys())])
+    for name, node in given.items():
+        if name not in _READERS:
+            known = ", ".join(_READERS)
+            raise node.error(f"not to be changed while the sandbox runs; start one with it, or change {known}")
+    found = {name: _READERS[name](node) for name, node in given.items()}
+    advance = found.pop("advance", 0.0)
+    return Change(found, advance, json.loads(json.dumps(yaml.safe_load(text), default=str)))
+
+
+def apply_change(change: Change, engine: Engine, rates: RateLimits, now: Moment) -> None:
+    """Apply a change but for its leap, and note it; the caller holds the engine's lock.
+
+    ``capacity``, ``spot``, ``plans``, ``quotas`` and ``rates`` replace what they name, faults are added to those that
+    are still to come; instants count from now.
+    """
+    appliers: dict[str, Callable[[Any], None]] = {
+        "capacity": lambda given: engine.set_capacity(CapacityKind.ON_DEMAND, given, now),
+        "spot": lambda given: engine.set_capacity(CapacityKind.SPOT, given, now),
+        "plans": lambda given: engine.set_plans(given, now),
+        "quotas": engine.quotas.update,
+        "rates": rates.change,
+        "call_faults": engine.faults.add_calls,
+        "job_faults": engine.faults.add_jobs,
+        "speed": lambda given: engine.set_speed(given, now),
+    }
+    for name, value in change.sections.items():
+        appliers[name](value)
+    engine.record.add(now.instant, "control", {"sections": sorted(change.written), "change": dict(change.written)})
+
+
+_READERS: Mapping[str, Callable[[Node], Any]] = {
+    **{
+        name: scenario_file.SECTIONS[name]
+        for name in ("capacity", "spot", "plans", "quotas", "call_faults", "job_faults")
+    },
+    "rates": scenario_file.read_rate_change,
+    "speed": Node.number,
+    "advance": Node.duration,
+}
+"""What can change while a sandbox runs, and how each is read."""
