@@ -1,4 +1,4 @@
-"""``sm-prefer sandbox``: serve the sandbox, and change it while it runs.
+"""``sm-prefer sandbox``: serve the sandbox. What changes it while it runs is in ``sandbox_commands``.
 
 What takes time to import, or may not be installed, is imported by the commands that need it.
 """
@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from airflow_sm_prefer.cli.sandbox_commands import DEFAULT_PORT, commands
 from airflow_sm_prefer.errors import InvalidSetting
 
 if TYPE_CHECKING:
-    from airflow_sm_prefer.sandbox.client import SandboxControl
     from airflow_sm_prefer.sandbox.server import SandboxServer
-
-DEFAULT_PORT = 4580
 
 app = typer.Typer(
     help="Serve AWS on this machine, with GPUs that run out when told to.",
@@ -30,10 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-EndpointUrl = Annotated[
-    str, typer.Option(envvar="AWS_ENDPOINT_URL", help="Where the sandbox serves.", show_default=True)
-]
-DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
+app.add_typer(commands)
 
 
 @app.callback(invoke_without_command=True)
@@ -59,28 +54,6 @@ def sandbox(
     ):
         print(f"sandbox ready at {server.endpoint_url}", flush=True)
         asked_to_stop.wait()
-
-
-@app.command("set")
-def set_capacity(
-    counts: Annotated[list[str], typer.Argument(help="As ml.g5.xlarge=2.", metavar="TYPE=COUNT...")],
-    spot: Annotated[bool, typer.Option("--spot", help="Spot instances instead of On-Demand ones.")] = False,
-    endpoint_url: EndpointUrl = DEFAULT_URL,
-) -> None:
-    """Fix how many instances of a type there are from now on."""
-    wanted = dict(_count(text) for text in counts)
-    with _reached(endpoint_url) as control:
-        control.set_capacity(wanted, kind="spot" if spot else "on_demand")
-
-
-@app.command("jobs")
-def list_jobs(endpoint_url: EndpointUrl = DEFAULT_URL) -> None:
-    """Print every job's present state, a line each."""
-    with _reached(endpoint_url) as control:
-        for job in control.jobs():
-            state = f"{job['status']}/{job['secondary']}"
-            on = f"{job['instance_count']} x {job['instance_type']}" if job["instance_type"] else "-"
-            print(f"{job['kind']:<10} {job['name']:<63} {state:<28} {on}")
 
 
 def _server(port: int, scenario: Path | None, speed: float, folder: Path) -> SandboxServer:
@@ -113,25 +86,6 @@ def _stop_signals() -> Iterator[threading.Event]:
     for number in before:
         signal.signal(number, stop)
     yield asked
-
-
-@contextlib.contextmanager
-def _reached(endpoint_url: str) -> Iterator[SandboxControl]:
-    from airflow_sm_prefer.sandbox.client import SandboxControl
-
-    try:
-        yield SandboxControl(endpoint_url)
-    except OSError as error:
-        msg = f"no sandbox answers at {endpoint_url} ({error}); start one with: sm-prefer sandbox"
-        raise InvalidSetting(msg) from None
-
-
-def _count(text: str) -> tuple[str, int]:
-    name, _, count = text.partition("=")
-    if not count.isdecimal():
-        msg = f"{text!r} doesn't say how many instances of what there are; expected TYPE=COUNT, as ml.g5.xlarge=2"
-        raise InvalidSetting(msg)
-    return name, int(count)
 
 
 def _need_extra() -> None:

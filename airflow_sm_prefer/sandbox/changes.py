@@ -49,7 +49,7 @@ def read_change(text: str, source: str) -> Change:
     root = Node.document(text, source)
     if root is None:
         return Change({}, 0.0, {})
-    given = root.members([*_READERS, *(scenario_file.SECTIONS.keys() - _READERS.keys())])
+    given = root.members({**_READERS, **scenario_file.SECTIONS})
     for name, node in given.items():
         if name not in _READERS:
             known = ", ".join(_READERS)

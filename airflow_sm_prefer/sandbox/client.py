@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.sandbox.guards import CONTROL_HEADER, CONTROL_PATH, CONTROL_VALUE
+
+TIMEOUT_SECONDS = 300
+"""How long an answer may take: time that passes at once is full of work."""
 
 
 class SandboxControl:
@@ -18,11 +21,12 @@ class SandboxControl:
         endpoint_url: Where it serves.
 
     Every method raises:
-        InvalidSetting: the sandbox doesn't take it; the message is its own.
+        InvalidSetting: the sandbox doesn't take it, and the message is its own; or what answers isn't a sandbox.
         OSError: nobody serves there.
     """
 
     def __init__(self, endpoint_url: str) -> None:
+        self._endpoint_url = endpoint_url
         self._address = urlsplit(endpoint_url)
 
     def state(self) -> dict[str, Any]:
@@ -96,13 +100,16 @@ class SandboxControl:
         self._ask("DELETE", "faults")
 
     def _ask(self, method: str, path: str, body: str | None = None) -> Any:
-        connection = HTTPConnection(self._address.hostname or "", self._address.port, timeout=30)
+        connection = HTTPConnection(self._address.hostname or "", self._address.port, timeout=TIMEOUT_SECONDS)
         try:
             content = None if body is None else body.encode()
             headers = {CONTROL_HEADER: CONTROL_VALUE, "Content-Type": "application/json"}
             connection.request(method, f"{CONTROL_PATH}{path}", content, headers)
             response = connection.getresponse()
             answer = json.loads(response.read())
+        except (ValueError, HTTPException):
+            msg = f"what answers at {self._endpoint_url} is not a sandbox; start one with: sm-prefer sandbox"
+            raise InvalidSetting(msg) from None
         finally:
             connection.close()
         if response.status >= 400:  # noqa: PLR2004, RUF100
