@@ -1,6 +1,7 @@
 """The commands that change a running sandbox: what each of them asks it for."""
 
 import json
+from typing import ClassVar
 
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +14,7 @@ from airflow_sm_prefer.sandbox import client
 class Asked:
     """Stands for a running sandbox: keeps what it was asked for, and gives the answers it was given."""
 
-    answers = {
+    answers: ClassVar = {
         "state": {"call_faults": [{"operation": "*"}], "job_faults": [{"job": "a"}]},
         "most-live": {"most": 1, "at": 0.0, "jobs": [{"kind": "training", "name": "a", "account": "1", "region": "r"}]},
         "live": {"jobs": []},
@@ -23,7 +24,7 @@ class Asked:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str, object]] = []
 
-    def __call__(self, control, method, path, body=None):
+    def __call__(self, method, path, body=None):
         self.requests.append((method, path, json.loads(body) if body and body.startswith("{") else body))
         return self.answers.get(path.partition("?")[0], {})
 
@@ -31,7 +32,7 @@ class Asked:
 @pytest.fixture
 def asked(monkeypatch):
     asked = Asked()
-    monkeypatch.setattr(client.SandboxControl, "_ask", lambda *given: asked(*given))
+    monkeypatch.setattr(client.SandboxControl, "_ask", staticmethod(asked))
     return asked
 
 
@@ -153,7 +154,7 @@ def test_who_was_live_at_an_instant_or_at_most(asked):
     ids=lambda value: " ".join(value)[:40],
 )
 def test_bad_input_is_told_before_anything_is_asked(asked, arguments, words):
-    with pytest.raises(InvalidSetting, match="expected|can't be read") as caught:
+    with pytest.raises(InvalidSetting, match=r"expected|can't be read") as caught:
         run(*arguments)
     assert words in str(caught.value)
     assert asked.requests == []
