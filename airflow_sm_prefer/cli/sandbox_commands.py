@@ -161,7 +161,7 @@ def list_jobs(endpoint_url: EndpointUrl = DEFAULT_URL) -> None:
 @commands.command("record")
 def record(
     what: Annotated[str | None, typer.Option(help="Only call, state or control.")] = None,
-    since: Annotated[int, typer.Option(min=0, help="How many lines of the whole record to pass over.")] = 0,
+    since: Annotated[int, typer.Option(min=0, help="The line of the whole record to begin with.")] = 0,
     endpoint_url: EndpointUrl = DEFAULT_URL,
 ) -> None:
     """Print every call, change of a job's state and change of the sandbox so far, as lines of JSON."""

@@ -16,9 +16,12 @@ import yaml
 from airflow_sm_prefer.sandbox import scenario_file
 from airflow_sm_prefer.sandbox.demand import CapacityKind
 from airflow_sm_prefer.sandbox.engine import Engine
-from airflow_sm_prefer.sandbox.pace import Moment
+from airflow_sm_prefer.sandbox.pace import FASTEST, Moment
 from airflow_sm_prefer.sandbox.rates import RateLimits
 from airflow_sm_prefer.sandbox.yaml_nodes import Node
+
+LONGEST_LEAP = 3650 * 86_400
+"""How many of the scenario's seconds may pass at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +83,27 @@ def apply_change(change: Change, engine: Engine, rates: RateLimits, now: Moment)
     engine.record.add(now.instant, "control", {"sections": sorted(change.written), "change": dict(change.written)})
 
 
+def _speed(node: Node) -> float:
+    speed = node.number()
+    if speed > FASTEST:
+        raise node.error(f"expected {FASTEST:,} at most")
+    return speed
+
+
+def _advance(node: Node) -> float:
+    seconds = node.duration()
+    if seconds > LONGEST_LEAP:
+        raise node.error(f"expected {LONGEST_LEAP // 86_400} days at most")
+    return seconds
+
+
 _READERS: Mapping[str, Callable[[Node], Any]] = {
     **{
         name: scenario_file.SECTIONS[name]
         for name in ("capacity", "spot", "plans", "quotas", "call_faults", "job_faults")
     },
     "rates": scenario_file.read_rate_change,
-    "speed": Node.number,
-    "advance": Node.duration,
+    "speed": _speed,
+    "advance": _advance,
 }
 """What can change while a sandbox runs, and how each is read."""

@@ -103,8 +103,8 @@ class Control:
     def live(self, given: Arguments) -> dict[str, Any]:
         """Return such jobs that were live ``at`` an instant: epoch seconds or ISO 8601, now if it isn't given."""
         wanted = _wanted(given)
-        at = _instant(given["at"]) if "at" in given else self._sandbox.clock.time()
         self._sandbox.tick()
+        at = _instant(given["at"]) if "at" in given else self._sandbox.clock.time()
         jobs = live_at(self._sandbox.engine.record.entries("state"), wanted, at)
         return {"count": len(jobs), "at": at, "jobs": jobs}
 

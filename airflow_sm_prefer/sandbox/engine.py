@@ -165,7 +165,7 @@ class Engine:
         """Let the scenario's seconds pass at another speed from now on.
 
         Raises:
-            InvalidSetting: the speed isn't a number above 0.
+            InvalidSetting: the speed isn't above 0, or is too high.
         """
         self.time.pace = self.time.pace.at_speed(speed, now)
 

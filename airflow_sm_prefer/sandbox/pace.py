@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.errors import InvalidSetting
 
+FASTEST = 1_000_000
+"""The highest speed: beyond it, a clock's instants are too coarse to tell the scenario's seconds apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -67,7 +70,7 @@ class Pace:
         """Return the pace of another speed from a moment on.
 
         Raises:
-            InvalidSetting: the speed isn't a number above 0.
+            InvalidSetting: the speed isn't above 0, or is too high.
         """
         return Pace(now.instant, now.elapsed, checked_speed(speed))
 
@@ -88,7 +91,7 @@ class Timekeeper:
         pace: The present pace; whoever replaces it holds the engine's lock.
 
     Raises:
-        InvalidSetting: the speed isn't a number above 0.
+        InvalidSetting: the speed isn't above 0, or is too high.
     """
 
     def __init__(self, clock: Clock, speed: float = 1.0) -> None:
@@ -105,9 +108,10 @@ def checked_speed(speed: float) -> float:
     """Return a speed that time can pass at.
 
     Raises:
-        InvalidSetting: it isn't a number above 0.
+        InvalidSetting: it isn't above 0, or is too high.
     """
-    if not 0 < speed < math.inf:
-        msg = f"speed is {speed:g}; it says how many seconds pass in one, so it has to be a number above 0"
+    if not 0 < speed <= FASTEST:
+        rule = f"it says how many seconds pass in one, so it has to be above 0, and {FASTEST:,} at most"
+        msg = f"speed is {speed:g}; {rule}"
         raise InvalidSetting(msg)
     return speed

@@ -65,10 +65,11 @@ class Record:
             self._entries.append(Entry(at, what, data))
 
     def entries(self, what: str | None = None, since: int = 0) -> list[dict[str, Any]]:
-        """Return the lines, all or of one sort, from a position on."""
+        """Return the lines, all or of one sort, from a position on; each has its own as ``line``."""
         with self._lock:
             chosen = self._entries[since:]
-        return [entry.as_dict() for entry in chosen if what in (None, entry.what)]
+        numbered = enumerate(chosen, start=since)
+        return [{"line": line, **entry.as_dict()} for line, entry in numbered if what in (None, entry.what)]
 
 
 def state_entry(job: Job) -> dict[str, Any]:

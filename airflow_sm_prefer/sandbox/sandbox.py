@@ -68,7 +68,7 @@ class Sandbox:
 
     Raises:
         InvalidScenario: the scenario has a mistake.
-        InvalidSetting: the speed isn't a number above 0.
+        InvalidSetting: the speed isn't above 0, or is too high.
     """
 
     def __init__(
@@ -233,7 +233,8 @@ class Sandbox:
         with self.engine.locked() as now:
             apply_change(change, self.engine, self.rates, now)
         self.tick()
-        self.leap(change.advance)
+        if change.advance:
+            self.leap(change.advance)
 
     def clear_faults(self) -> None:
         """Forget every fault that is still to come."""

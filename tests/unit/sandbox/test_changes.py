@@ -47,7 +47,9 @@ def test_everything_changes_at_one_moment():
         {"job_faults": [{"after": 1}]},
         {"plans": [{"name": "a", "type": G5, "count": 1}]},
         {"speed": 0},
+        {"speed": 2_000_000},
         {"advance": "soon"},
+        {"advance": "4000d"},
         {"settings": {"launch_seconds": 3}},
         {"nonsense": 1},
     ],
@@ -171,3 +173,12 @@ class TestWhoWasLive:
     def test_nobody_ever(self):
         most = busiest([], carries({}))
         assert (most.at, most.jobs) == (None, [])
+
+
+def test_a_line_of_the_record_tells_where_to_go_on():
+    bench = Bench()
+    bench.train()
+    bench.advance(200)
+    record = bench.sandbox.engine.record
+    states = record.entries("state")
+    assert record.entries("state", since=states[1]["line"]) == states[1:]
