@@ -31,7 +31,7 @@ commands = typer.Typer()
 @commands.command("set", no_args_is_help=True)
 def set_values(
     counts: Annotated[
-        list[str] | None, typer.Argument(help="Instances of a type, as ml.g5.xlarge=2.", metavar="[TYPE=COUNT]...")
+        list[str] | None, typer.Argument(help="Instances of a type, as ml.g5.xlarge=2.", metavar="TYPE=COUNT")
     ] = None,
     *,
     spot: Annotated[bool, typer.Option("--spot", help="The counts are of spot instances.")] = False,

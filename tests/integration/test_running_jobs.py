@@ -301,6 +301,23 @@ def test_a_script_that_will_not_stop_is_killed_after_its_grace(world: World) -> 
     assert world.ended("job")["TrainingJobStatus"] == "Stopped"
 
 
+def test_a_script_that_will_not_stop_is_killed_when_its_grace_is_leapt_over(world: World) -> None:
+    world.script("""
+        import signal, time
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        print("ready")
+        time.sleep(600)
+    """)
+    world.sagemaker.create_training_job(**request_of(world))
+    world.until(lambda: log_or_nothing(world), lambda lines: "ready" in lines)
+    world.server.sandbox.change(speed=0.001)
+    world.sagemaker.stop_training_job(TrainingJobName="job")
+    world.server.sandbox.change(advance=119)
+    assert world.sagemaker.describe_training_job(TrainingJobName="job")["TrainingJobStatus"] == "Stopping"
+    world.server.sandbox.change(advance=1)
+    assert world.ended("job")["TrainingJobStatus"] == "Stopped"
+
+
 def log_or_nothing(world: World) -> list[str]:
     try:
         return world.said("job")
