@@ -15,10 +15,15 @@ class Agenda:
     def __init__(self) -> None:
         self._entries: list[tuple[float, int, Job | None]] = []
         self._order = itertools.count()
+        self._noted: set[tuple[float, int | None]] = set()
 
     def add(self, when: float | None, job: Job | None = None) -> None:
-        """Note a time; None is never, and is not noted."""
-        if when is not None and math.isfinite(when):
+        """Note a time; None is never, and is not noted, and nothing is noted twice."""
+        if when is None or not math.isfinite(when):
+            return
+        key = (when, None if job is None else job.number)
+        if key not in self._noted:
+            self._noted.add(key)
             heapq.heappush(self._entries, (when, next(self._order), job))
 
     def next(self) -> float:
@@ -29,5 +34,7 @@ class Agenda:
         """Return, once, what has become due."""
         due = []
         while self._entries and self._entries[0][0] <= elapsed:
-            due.append(heapq.heappop(self._entries)[2])
+            when, _, job = heapq.heappop(self._entries)
+            self._noted.discard((when, None if job is None else job.number))
+            due.append(job)
         return due

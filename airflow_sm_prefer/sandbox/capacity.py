@@ -14,6 +14,9 @@ AMPLE = 1_000_000
 ANY_TYPE = "*"
 """The entry of a scenario that holds for every type it doesn't name."""
 
+Pool = tuple[str, ...]
+"""Names the instances that candidates compete for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
@@ -44,7 +47,7 @@ class Capacity:
             CapacityKind.ON_DEMAND: dict(on_demand),
             CapacityKind.SPOT: dict(spot),
         }
-        self._taken: Counter[tuple[str, ...]] = Counter()
+        self._taken: Counter[Pool] = Counter()
 
     def set(self, kind: CapacityKind, instance_type: str, timeline: Timeline) -> None:
         """Replace a type's counts; what runs On-Demand keeps its instances."""
@@ -64,19 +67,19 @@ class Capacity:
     def free(self, region: str, candidate: Candidate, elapsed: float) -> int:
         """Return how many instances the candidate could get now; never negative."""
         total = self.total(candidate.kind, candidate.instance_type, elapsed)
-        return max(0, total - self._taken[_key(region, candidate)])
+        return max(0, total - self._taken[pool(region, candidate)])
 
     def taken(self, region: str, candidate: Candidate) -> int:
         """Return how many instances like the candidate's are in use."""
-        return self._taken[_key(region, candidate)]
+        return self._taken[pool(region, candidate)]
 
     def take(self, region: str, candidate: Candidate) -> None:
         """Give the candidate its instances."""
-        self._taken[_key(region, candidate)] += candidate.count
+        self._taken[pool(region, candidate)] += candidate.count
 
     def release(self, region: str, candidate: Candidate) -> None:
         """Take the candidate's instances back."""
-        self._taken[_key(region, candidate)] -= candidate.count
+        self._taken[pool(region, candidate)] -= candidate.count
 
     def snapshot(self, elapsed: float) -> dict[str, dict[str, int]]:
         """Return the totals of all types that are not ample, by kind."""
@@ -86,8 +89,8 @@ class Capacity:
         }
 
 
-def _key(region: str, candidate: Candidate) -> tuple[str, ...]:
-    """Plans have instances of their own: what they hold isn't missed On-Demand."""
+def pool(region: str, candidate: Candidate) -> Pool:
+    """Return where a candidate's instances come from; plans have their own, which aren't missed On-Demand."""
     if candidate.plan_arn is not None:
         return (candidate.plan_arn,)
     return (region, candidate.kind.value, candidate.instance_type)

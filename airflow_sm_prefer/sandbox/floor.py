@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from airflow_sm_prefer.sandbox.capacity import Capacity
+from airflow_sm_prefer.sandbox.capacity import Capacity, Pool, pool
 from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind
 from airflow_sm_prefer.sandbox.job import Job, StopCause
 from airflow_sm_prefer.sandbox.plans import Plan
@@ -28,19 +28,22 @@ class Floor:
         self.capacity = capacity
         self._plan_of = plan_of
         self._waiting: dict[int, Job] = {}
+        # The waiting ones again, by where their instances may come from.
+        self._queues: defaultdict[Pool, dict[int, Job]] = defaultdict(dict)
         self._holding: dict[int, Job] = {}
         self._fresh: list[Job] = []
-        self._came_free = False
+        self._freed: set[Pool] = set()
+        self._is_stirred = False
 
     @property
     def is_unsettled(self) -> bool:
         """Whether somebody may get instances now."""
-        return self._came_free or bool(self._fresh)
+        return self.came_free or bool(self._fresh)
 
     @property
     def came_free(self) -> bool:
         """Whether capacity may have come free or gone since the last sweep."""
-        return self._came_free
+        return self._is_stirred or bool(self._freed)
 
     def holder(self, number: int) -> Job | None:
         """Return the job of that number if it holds instances."""
@@ -49,44 +52,47 @@ class Floor:
     def enter(self, job: Job) -> None:
         """Queue a new job."""
         self._waiting[job.number] = job
+        for wanted in _pools(job):
+            self._queues[wanted][job.number] = job
         self._fresh.append(job)
 
     def requeue(self, job: Job) -> None:
         """Queue a job that has lost its instances; it keeps its place by arrival."""
-        self._waiting[job.number] = job
-        self._came_free = True
+        self.enter(job)
 
     def leave(self, job: Job) -> None:
         """Forget a job that has ended."""
-        self._waiting.pop(job.number, None)
+        self._dequeue(job)
         self.vacate(job)
 
     def assign(self, job: Job, candidate: Candidate) -> None:
         """Give a queueing job the instances of a candidate."""
         self.capacity.take(job.region, candidate)
         self._holding[job.number] = job
-        del self._waiting[job.number]
+        self._dequeue(job)
 
     def vacate(self, job: Job) -> None:
         """Take a job's instances back, if it has any."""
         if self._holding.pop(job.number, None) is not None and job.selected is not None:
             self.capacity.release(job.region, job.selected)
-            self._came_free = True
+            self._freed.add(pool(job.region, job.selected))
 
     def stir(self) -> None:
         """Have everybody looked at again: capacity has changed."""
-        self._came_free = True
+        self._is_stirred = True
 
     def sweep(self, elapsed: float) -> Iterator[tuple[Job, Candidate | None]]:
         """Give each job that may get instances its choice, in order of arrival.
 
         A job that doesn't fit holds up nobody behind it. The caller assigns before it asks for the next.
         """
-        jobs = self._fresh
-        if self._came_free:
-            jobs = sorted(self._waiting.values(), key=lambda job: job.number)
-        self._fresh, self._came_free = [], False
-        for job in jobs:
+        jobs = {job.number: job for job in self._fresh}
+        if self._is_stirred:
+            jobs |= self._waiting
+        for freed in self._freed:
+            jobs |= self._queues[freed]
+        self._fresh, self._freed, self._is_stirred = [], set(), False
+        for _, job in sorted(jobs.items()):
             if job.is_waiting:
                 yield job, select(job.demand.candidates, partial(self._free, job, elapsed))
 
@@ -94,8 +100,10 @@ class Floor:
         """Return the jobs that must give their instances back now, and why.
 
         Spot jobs are interrupted, the latest first, until the rest fit; jobs on a plan end half an hour before their
-        block does. On-Demand instances are never taken from a job.
+        block does. On-Demand instances are never taken from a job. Nobody must while capacity only comes free.
         """
+        if not self._is_stirred:
+            return []
         return [*self._interrupted(elapsed), *self._dispossessed(elapsed)]
 
     def _free(self, job: Job, elapsed: float, candidate: Candidate) -> int:
@@ -105,6 +113,11 @@ class Floor:
         if plan is None or not plan.is_usable(elapsed):
             return 0
         return plan.spec.count - self.capacity.taken(job.region, candidate)
+
+    def _dequeue(self, job: Job) -> None:
+        if self._waiting.pop(job.number, None) is not None:
+            for wanted in _pools(job):
+                self._queues[wanted].pop(job.number, None)
 
     def _interrupted(self, elapsed: float) -> Iterator[tuple[Job, StopCause]]:
         kept: defaultdict[tuple[str, str], int] = defaultdict(int)
@@ -128,3 +141,7 @@ class Floor:
         """Return the jobs that hold such instances and aren't giving them back already."""
         held = [j for j in self._holding.values() if j.selected is not None and j.selected.kind is kind]
         return [job for job in held if job.stopping is None]
+
+
+def _pools(job: Job) -> set[Pool]:
+    return {pool(job.region, candidate) for candidate in job.demand.candidates}

@@ -1,4 +1,4 @@
-"""Filters, order and pages of the List operations."""
+"""Order and pages of the List operations."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from airflow_sm_prefer.sandbox.api_errors import invalid
+from airflow_sm_prefer.sandbox.filters import passing
 from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.settings import ModifiedFilter
 
@@ -19,38 +21,16 @@ DEFAULT_PAGE = 10
 """Rows of a page when MaxResults isn't given, as ListTrainingJobs says."""
 
 
-def matches(job: Job, request: Mapping[str, Any]) -> bool:
-    """Whether a job passes every filter but LastModifiedTime."""
-    plan = job.plan_arn
-    return (
-        request.get("NameContains", "") in job.name
-        and request.get("StatusEquals", job.status) == job.status
-        and request.get("TrainingPlanArnEquals", plan) == plan
-        # The sandbox keeps no warm pools, so no job has one in any status.
-        and "WarmPoolStatusEquals" not in request
-        and within(job.created, request, "CreationTime")
-    )
-
-
-def within(instant: float, request: Mapping[str, Any], name: str) -> bool:
-    """Whether an instant lies between ``<name>After`` and ``<name>Before``, as far as they are given."""
-    after, before = request.get(f"{name}After"), request.get(f"{name}Before")
-    return (after is None or instant > after) and (before is None or instant < before)
-
-
 def list_jobs(
     jobs: Iterable[Job], request: Mapping[str, Any], modified_filter: ModifiedFilter
 ) -> tuple[list[Job], str | None]:
     """Return one page of jobs, and the token of the next one."""
-
-    def is_recent(job: Job) -> bool:
-        return within(job.modified, request, "LastModifiedTime")
-
-    early = modified_filter is ModifiedFilter.BEFORE_PAGING
-    fitting = [job for job in jobs if matches(job, request) and (not early or is_recent(job))]
+    early = request
+    if modified_filter is ModifiedFilter.AFTER_PAGING:
+        early = {name: value for name, value in request.items() if not name.startswith("LastModifiedTime")}
     key = _sort_key(request)
-    page, token = paged(in_order(fitting, request, key), request, key)
-    return [job for job in page if is_recent(job)], token
+    page, token = paged(in_order(passing(jobs, early), request, key), request, key)
+    return passing(page, request), token
 
 
 def in_order(rows: Iterable[T], request: Mapping[str, Any], key: Key[T]) -> list[T]:
@@ -88,12 +68,9 @@ def _is_descending(request: Mapping[str, Any]) -> bool:
 
 
 def _sort_key(request: Mapping[str, Any]) -> Key[Job]:
-    by = request.get("SortBy", "CreationTime")
-    if by == "Name":
-        return lambda job: (job.name,)
-    if by == "Status":
-        return lambda job: (job.status, job.number)
-    return lambda job: (job.created, job.number)
+    # Two attributes at least, so that attrgetter makes a tuple; numbers and names are unique.
+    by = {"Name": ("name", "number"), "Status": ("status", "number")}
+    return attrgetter(*by.get(request.get("SortBy", "CreationTime"), ("created", "number")))
 
 
 def _token(key: tuple[Any, ...]) -> str:

@@ -1,6 +1,6 @@
-"""Bytes on the wire, and botocore's shapes: the only module that knows moto's parser and serializer.
+"""Bytes on the wire, and botocore's shapes: the only module that knows moto's parser.
 
-They know every shape of the service from botocore's model, so that nothing here is written by hand.
+It knows every shape of the service from botocore's model, so that nothing here is written by hand.
 """
 
 from __future__ import annotations
@@ -13,22 +13,15 @@ from typing import Any
 from botocore.utils import parse_timestamp
 from moto.core.model import OperationModel
 from moto.core.parse import JSONParser
-from moto.core.serialize import JSONSerializer, SerializationContext
 from moto.core.utils import get_service_model
 
+from airflow_sm_prefer.sandbox.answers import write_answer
 from airflow_sm_prefer.sandbox.api_errors import ApiError
 
 CONTENT_TYPE = "application/x-amz-json-1.1"
 
 Answer = tuple[int, dict[str, str], bytes]
 """Status, headers and body."""
-
-
-class _Serializer(JSONSerializer):
-    """Moto's serializer, with instants in epoch seconds instead of datetimes."""
-
-    def _serialize_type_timestamp(self, serialized: Any, value: float, shape: Any, key: str) -> None:
-        self._default_serialize(serialized, round(value, 3), shape, key)
 
 
 @cache
@@ -60,9 +53,7 @@ def read(service: str, operation: str, body: bytes) -> dict[str, Any]:
 
 def write(service: str, operation: str, response: dict[str, Any]) -> Answer:
     """Return what goes over the wire for a response in botocore's shape."""
-    serializer = _Serializer(_operation(service, operation), context=SerializationContext(str(uuid.uuid4())))
-    written = serializer.serialize(response)
-    return 200, _headers(), str(written["body"]).encode()
+    return 200, _headers(), write_answer(service, operation, response)
 
 
 def write_error(error: ApiError) -> Answer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -58,7 +60,9 @@ class ScriptedRunner:
         self.default = default or Script()
         self.started: list[RunSpec] = []
         self._time = Timekeeper(SystemClock())
-        self._runs: list[ScriptedRun] = []
+        # By when they are due; a run whose end was brought forward is in it twice.
+        self._soonest: list[tuple[float, int, ScriptedRun]] = []
+        self._order = itertools.count()
         self._lock = threading.Lock()
 
     def keep_time(self, time: Timekeeper) -> None:
@@ -69,10 +73,9 @@ class ScriptedRunner:
         self, spec: RunSpec, on_phase: Callable[[Phase], None], on_end: Callable[[RunResult], None]
     ) -> ScriptedRun:
         """Start a run; its input and image are there at once."""
-        run = ScriptedRun(spec, self.script_for(spec.name), on_end, self._time)
-        with self._lock:
-            self.started.append(spec)
-            self._runs.append(run)
+        run = ScriptedRun(spec, self.script_for(spec.name), on_end, self._time, self._expect)
+        self.started.append(spec)
+        self._expect(run)
         on_phase(Phase.DOWNLOADING)
         on_phase(Phase.TRAINING)
         return run
@@ -84,21 +87,26 @@ class ScriptedRunner:
 
     def tick(self) -> None:
         """End the runs whose time has come."""
+        ending = []
         with self._lock:
-            ending = [run for run in self._runs if run.is_due()]
-            self._runs = [run for run in self._runs if run not in ending]
+            while self._soonest and self._soonest[0][2].is_due():
+                ending.append(heapq.heappop(self._soonest)[2])
         for run in ending:
             run.end()
 
     def next_due(self) -> float:
         """Return the elapsed seconds at which the next run will end, infinity if none does."""
         with self._lock:
-            return min((run.due for run in self._runs), default=float("inf"))
+            return self._soonest[0][2].due if self._soonest else float("inf")
 
     def close(self) -> None:
         """Forget every run."""
         with self._lock:
-            self._runs.clear()
+            self._soonest.clear()
+
+    def _expect(self, run: ScriptedRun) -> None:
+        with self._lock:
+            heapq.heappush(self._soonest, (run.due, next(self._order), run))
 
 
 class ScriptedRun:
@@ -108,30 +116,40 @@ class ScriptedRun:
         due: The elapsed seconds at which it ends.
     """
 
-    def __init__(self, spec: RunSpec, script: Script, on_end: Callable[[RunResult], None], time: Timekeeper) -> None:
+    def __init__(
+        self,
+        spec: RunSpec,
+        script: Script,
+        on_end: Callable[[RunResult], None],
+        time: Timekeeper,
+        on_new_due: Callable[[ScriptedRun], None],
+    ) -> None:
         self._spec = spec
         self._script = script
         self._on_end = on_end
         self._time = time
+        self._on_new_due = on_new_due
         self._stopped = False
+        self._ended = False
         self.due = time.now().elapsed + script.seconds
 
     def stop(self) -> None:
         """End it after what the script says."""
-        self._stopped = True
-        self.due = min(self.due, self._time.now().elapsed + self._script.stop_seconds)
+        self._bring_forward(self._script.stop_seconds)
 
     def kill(self) -> None:
         """End it now."""
-        self._stopped = True
-        self.due = min(self.due, self._time.now().elapsed)
+        self._bring_forward(0)
 
     def is_due(self) -> bool:
         """Whether its time has come."""
         return self.due <= self._time.now().elapsed
 
     def end(self) -> None:
-        """Report how it ended."""
+        """Report how it ended, once."""
+        if self._ended:
+            return
+        self._ended = True
         script = self._script
         if self._stopped:
             self._on_end(RunResult(Ending.STOPPED))
@@ -141,3 +159,8 @@ class ScriptedRun:
             prefix = self._spec.request["OutputDataConfig"]["S3OutputPath"].rstrip("/")
             artifacts = f"{prefix}/{self._spec.name}/output/model.tar.gz"
         self._on_end(RunResult(script.ending, script.failure_reason, script.exit_message, artifacts))
+
+    def _bring_forward(self, seconds: float) -> None:
+        self._stopped = True
+        self.due = min(self.due, self._time.now().elapsed + seconds)
+        self._on_new_due(self)

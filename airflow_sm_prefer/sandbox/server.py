@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from werkzeug.serving import BaseWSGIServer, make_server
-
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.sandbox import backdrop
+from airflow_sm_prefer.sandbox.handler import Server
 from airflow_sm_prefer.sandbox.runs import Runner
 from airflow_sm_prefer.sandbox.sandbox import Sandbox
 from airflow_sm_prefer.sandbox.scenario import Scenario
@@ -61,7 +60,7 @@ class SandboxServer:
         self.sandbox = Sandbox(scenario, clock=clock, speed=speed, runner=runner, emit=backdrop.put_event)
         self.endpoint_url = ""
         self._port = port
-        self._server: BaseWSGIServer | None = None
+        self._server: Server | None = None
         self._threads: list[threading.Thread] = []
         self._ending = threading.Event()
 
@@ -70,14 +69,7 @@ class SandboxServer:
         with _listening(self._port) as listener:
             if not _living:
                 backdrop.reset()
-            self._server = make_server(
-                HOST,
-                listener.getsockname()[1],
-                Endpoint(self.sandbox),
-                threaded=True,
-                request_handler=backdrop.QuietHandler,
-                fd=listener.fileno(),
-            )
+            self._server = Server(listener, Endpoint(self.sandbox))
         _living.add(id(self))
         self.endpoint_url = f"http://{HOST}:{self._server.port}"
         self.sandbox.endpoint_url = self.endpoint_url

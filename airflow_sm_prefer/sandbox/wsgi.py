@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from werkzeug.wrappers import Request, Response
@@ -51,25 +51,53 @@ class Endpoint:
             return response(environ, start_response)
         return self._backdrop(environ, start_response)
 
-    def _ours(self, request: Request, scope: guards.Scope) -> Response | None:
-        """Answer a call that is the sandbox's, or leave it to moto."""
-        operation = protocol.operation_name(request.headers.get("X-Amz-Target", ""))
-        service = SERVICES.get(scope.service)
-        if service is None or not self._sandbox.has(service, operation):
+    def answer(self, headers: Mapping[str, str], body: bytes) -> protocol.Answer | None:
+        """Answer a call of the sandbox's own that comes without a query; None is for all else.
+
+        Args:
+            headers: With their names in title case.
+            body: All of it.
+
+        Raises:
+            DroppedConnection: an injected fault ate the call or its answer.
+        """
+        try:
+            guards.check_sender(headers)
+            scope = guards.signed_scope(headers, "")
+        except guards.Refused:
             return None
-        body = request.get_data(cache=True)
+        operation = protocol.operation_name(headers.get("X-Amz-Target", ""))
+        return self._call(operation, scope, body) if self._has(operation, scope) else None
+
+    def _has(self, operation: str, scope: guards.Scope) -> bool:
+        service = SERVICES.get(scope.service)
+        return service is not None and self._sandbox.has(service, operation)
+
+    def _call(self, operation: str, scope: guards.Scope, body: bytes) -> protocol.Answer | None:
+        service = SERVICES[scope.service]
         try:
             asked = protocol.read(service, operation, body)
             if not self._sandbox.owns(asked):
-                # Moto reads the body again.
-                request.environ["wsgi.input"] = io.BytesIO(body)
                 return None
             caller = Caller(backdrop.account_of(scope.access_key), scope.region)
-            answer = protocol.write(service, operation, self._sandbox.call(operation, asked, caller))
+            return protocol.write(service, operation, self._sandbox.call(operation, asked, caller))
         except ApiError as refusal:
-            answer = protocol.write_error(refusal)
+            return protocol.write_error(refusal)
+
+    def _ours(self, request: Request, scope: guards.Scope) -> Response | None:
+        """Answer a call that is the sandbox's, or leave it to moto."""
+        operation = protocol.operation_name(request.headers.get("X-Amz-Target", ""))
+        if not self._has(operation, scope):
+            return None
+        body = request.get_data(cache=True)
+        try:
+            answer = self._call(operation, scope, body)
         except DroppedConnection:
             _hang_up(request)
+        if answer is None:
+            # Moto reads the body again.
+            request.environ["wsgi.input"] = io.BytesIO(body)
+            return None
         status, headers, content = answer
         return Response(content, status, headers)
 

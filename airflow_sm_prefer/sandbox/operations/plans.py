@@ -7,7 +7,8 @@ from typing import Any
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import not_found
 from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind
-from airflow_sm_prefer.sandbox.listing import in_order, paged, within
+from airflow_sm_prefer.sandbox.filters import within
+from airflow_sm_prefer.sandbox.listing import in_order, paged
 from airflow_sm_prefer.sandbox.operations.base import Operations, Request, Response
 from airflow_sm_prefer.sandbox.plans import Block, Plan
 
