@@ -154,10 +154,8 @@ class Engine:
         self._give_plan(self.account(caller), spec)
 
     def delete(self, job: Job) -> None:
-        """Forget an ended job; its name stays used."""
-        account = self.account(Caller(job.account, job.region))
-        del account.jobs[job.kind, job.name]
-        account.used_names.add((job.kind, job.name))
+        """Forget an ended job; its name can be used again."""
+        del self.account(Caller(job.account, job.region)).jobs[job.kind, job.name]
 
     # What changes while it runs; callers hold the lock
 

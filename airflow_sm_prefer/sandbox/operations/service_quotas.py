@@ -11,7 +11,7 @@ from airflow_sm_prefer.sandbox.api_errors import ApiError
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.listing import paged
 from airflow_sm_prefer.sandbox.operations.base import Operations, Request, Response
-from airflow_sm_prefer.sandbox.quotas import DEFAULT_VOLUME_GB, UNLIMITED, total_quota, usage_quota, volume_quota
+from airflow_sm_prefer.sandbox.quotas import JOB_LIMITS, UNLIMITED, total_quota, usage_quota
 
 PAGE = 100
 
@@ -44,7 +44,7 @@ class ServiceQuotas(Operations):
 
     def _shown(self, caller: Caller, name: str) -> Response:
         code = quota_code(name)
-        default = DEFAULT_VOLUME_GB if name.startswith("Size of EBS volume") else UNLIMITED
+        default, _ = JOB_LIMITS.get(name, (UNLIMITED, ""))
         return {
             "ServiceCode": "sagemaker",
             "ServiceName": "Amazon SageMaker",
@@ -65,12 +65,12 @@ def quota_code(name: str) -> str:
 
 
 def _names() -> Iterator[str]:
+    yield from JOB_LIMITS
     for kind, types in (
         (JobKind.TRAINING, catalog.TRAINING_TYPES),
         (JobKind.PROCESSING, catalog.PROCESSING_TYPES),
     ):
         yield total_quota(kind)
-        yield volume_quota(kind)
         for name in types:
             yield usage_quota(kind, name)
             if kind is JobKind.TRAINING:

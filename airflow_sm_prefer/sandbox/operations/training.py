@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from airflow_sm_prefer import catalog
 from airflow_sm_prefer.sandbox import quotas, rules
 from airflow_sm_prefer.sandbox.accounts import Caller
-from airflow_sm_prefer.sandbox.api_errors import in_use, invalid
+from airflow_sm_prefer.sandbox.api_errors import invalid
 from airflow_sm_prefer.sandbox.demand import training_demand
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.operations.base import Request, Response
 from airflow_sm_prefer.sandbox.operations.jobs import Jobs
+
+DEBUGGABLE = ("Downloading", "Training")
+"""The secondary statuses in which RemoteDebugConfig can be updated (UpdateTrainingJob)."""
 
 
 class TrainingJobs(Jobs):
@@ -32,7 +37,10 @@ class TrainingJobs(Jobs):
         demand = training_demand(request, self.engine.settings, account.plan_type)
         # Instances with storage of their own get no EBS volume, so that none of its limits concerns them.
         if not all(catalog.has_local_storage(c.instance_type) for c in demand.candidates):
-            quotas.check_volume(self.KIND, request["ResourceConfig"]["VolumeSizeInGB"], self.engine.quotas)
+            volume = request["ResourceConfig"]["VolumeSizeInGB"]
+            quotas.check_limit(quotas.volume_quota(self.KIND), volume, self.engine.quotas)
+        most = max(candidate.count for candidate in demand.candidates)
+        quotas.check_limit(quotas.size_quota(spot=demand.is_spot), most, self.engine.quotas)
         return self.create(caller, request, demand)
 
     def describe_training_job(self, caller: Caller, request: Request) -> Response:
@@ -48,28 +56,30 @@ class TrainingJobs(Jobs):
         return self.list(caller, request)
 
     def update_training_job(self, caller: Caller, request: Request) -> Response:
-        """Change how a live job is profiled and debugged, or how long its instances are kept.
+        """Change how a live job is profiled and debugged, or how long its instances are kept (UpdateTrainingJob).
 
         Raises:
-            ApiError: it has ended; there are no warm pools to keep either.
+            ApiError: it has ended, or has no container for remote debugging now.
         """
         job = self.find(caller, request)
+        rules.check_update(request)
         if job.status != "InProgress":
             raise invalid(f"The request was rejected because the training job is in status {job.status}.")
-        changes = {key: value for key, value in request.items() if key != "TrainingJobName"}
-        kept = changes.pop("ResourceConfig", {})
-        job.request |= changes | {"ResourceConfig": {**job.request["ResourceConfig"], **kept}}
+        if "RemoteDebugConfig" in request and job.secondary not in DEBUGGABLE:
+            raise invalid(
+                f"RemoteDebugConfig can be updated in secondary status {' or '.join(DEBUGGABLE)} only; the training "
+                f"job is in {job.secondary}."
+            )
+        for member in request.keys() - {"TrainingJobName"}:
+            job.request[member] = _updated(job.request.get(member), request[member])
         job.touch(self.engine.time.now())
         return {"TrainingJobArn": job.arn}
 
     def delete_training_job(self, caller: Caller, request: Request) -> Response:
-        """Forget an ended job.
+        """Forget an ended job."""
+        return self.delete(caller, request)
 
-        Raises:
-            ApiError: it is still live.
-        """
-        job = self.find(caller, request)
-        if job.is_live:
-            raise in_use(f"The training job {job.arn} is in status {job.status} and can't be deleted.")
-        self.engine.delete(job)
-        return {}
+
+def _updated(before: Any, change: Any) -> Any:
+    """Return a member of a job after an update: what a structure doesn't name stays, a list is replaced."""
+    return {**(before or {}), **change} if isinstance(change, dict) else change
