@@ -62,6 +62,8 @@ def paged(rows: list[T], request: Mapping[str, Any], key: Key[T]) -> tuple[list[
     A token holds the key of the last row of its page, so that rows which arrive meanwhile shift nothing, and what was
     asked for: it is good for the same question only, though its pages may be of another size.
 
+    A token is of characters that Service Quotas takes too.
+
     Raises:
         ApiError: the token isn't one of ours, or is another question's.
     """
@@ -74,7 +76,7 @@ def paged(rows: list[T], request: Mapping[str, Any], key: Key[T]) -> tuple[list[
 
 def _after(rows: list[T], request: Mapping[str, Any], key: Key[T]) -> list[T]:
     try:
-        question, last = json.loads(base64.urlsafe_b64decode(request["NextToken"]))
+        question, last = json.loads(base64.b64decode(request["NextToken"]))
         if question != _question(request):
             raise ValueError
         if _is_descending(request):
@@ -85,7 +87,7 @@ def _after(rows: list[T], request: Mapping[str, Any], key: Key[T]) -> list[T]:
 
 
 def _token(request: Mapping[str, Any], key: tuple[Any, ...]) -> str:
-    return base64.urlsafe_b64encode(json.dumps([_question(request), key]).encode()).decode()
+    return base64.b64encode(json.dumps([_question(request), key]).encode()).decode()
 
 
 def _question(request: Mapping[str, Any]) -> str:
