@@ -1,11 +1,13 @@
 """AWS's twenty rules for a preference list, each by its own name, for training and for processing where it holds."""
 
+import json
 from typing import Any
 
 import pytest
 
+from airflow_sm_prefer.sandbox import protocol
 from airflow_sm_prefer.sandbox.api_errors import ApiError
-from tests.unit.sandbox.builders import CPU, G5, P4D, P5, PLAN, Bench, prefer
+from tests.unit.sandbox.builders import CPU, G5, P4D, P5, PLAN, Bench, prefer, processing
 
 KINDS = ("training", "processing")
 EBS = "ml.m4.xlarge"
@@ -191,9 +193,9 @@ class TestTrainingOnly:
 class TestProcessingOnly:
     def test_rule_10_an_entry_has_no_plans(self):
         """The member isn't in the shape: AWS drops what its model doesn't have."""
-        bench = Bench()
-        bench.process(cluster=on_plans((CPU, None)))
-        assert "TrainingPlanArns" not in cluster(bench)["InstancePreferences"][0]
+        body = json.dumps(processing(cluster=on_plans((CPU, PLAN)))).encode()
+        asked = protocol.read("sagemaker", "CreateProcessingJob", body)
+        assert asked["ProcessingResources"]["ClusterConfig"] == prefer(CPU)
 
     def test_rule_14_a_volume_is_required_and_no_bigger_than_a_types_own_storage(self):
         assert refused("processing", without_volume(CPU)) == (
