@@ -19,7 +19,7 @@ def training(request: Mapping[str, Any]) -> Members:
     algorithm = request["AlgorithmSpecification"]
     # Metrics by definition are kept as time series too (AlgorithmSpecification).
     series = {"EnableSageMakerMetricsTimeSeries": bool(algorithm.get("MetricDefinitions"))}
-    return {
+    shown = {
         "EnableNetworkIsolation": False,
         "EnableInterContainerTrafficEncryption": False,
         "EnableManagedSpotTraining": False,
@@ -27,9 +27,12 @@ def training(request: Mapping[str, Any]) -> Members:
         "ProfilingStatus": _profiling(request.get("ProfilerConfig")),
         **request,
         "AlgorithmSpecification": series | algorithm,
-        "InputDataConfig": [_channel(one) for one in request.get("InputDataConfig", [])],
         "OutputDataConfig": {"KmsKeyId": "", "CompressionType": "GZIP", **request["OutputDataConfig"]},
     }
+    # Without channels AWS shows an empty list, which its own model doesn't allow.
+    if "InputDataConfig" in request:
+        shown["InputDataConfig"] = [_channel(one) for one in request["InputDataConfig"]]
+    return shown
 
 
 def processing(request: Mapping[str, Any]) -> Members:
