@@ -142,7 +142,7 @@ def test_a_bad_question_is_refused(request_, path, words):
 
 
 def test_created_and_modified_between_two_instants(bench):
-    begin = bench.sandbox.engine.epoch
+    begin = bench.sandbox.engine.time.pace.instant
     assert names(bench, CreationTimeAfter=begin + 5, CreationTimeBefore=begin + 15) == ["a"]
     assert names(bench, LastModifiedTimeBefore=begin + 5) == ["b"]
     assert names(bench, CreationTimeAfter=begin) == ["c", "a"]
