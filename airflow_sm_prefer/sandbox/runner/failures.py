@@ -16,6 +16,10 @@ class RunFailed(Exception):
     """The job ends as Failed, for this reason."""
 
 
+class RunStopped(Exception):
+    """The job was stopped before its containers began."""
+
+
 def algorithm_error(said: str, exit_code: int) -> str:
     """Return the reason of a container that ended with an error.
 
@@ -23,8 +27,7 @@ def algorithm_error(said: str, exit_code: int) -> str:
         said: What it wrote to ``/opt/ml/output/failure``; its first 1024 characters count.
         exit_code: Its exit code; one that a signal ended has 128 and the signal's number, as a shell says.
     """
-    code = exit_code if exit_code >= 0 else 128 - exit_code
-    ending = f", exit code: {code}"
+    ending = f", exit code: {exit_code}"
     room = REASON_LENGTH - len("AlgorithmError: ") - len(ending)
     return f"AlgorithmError: {said.strip()[:room]}{ending}"
 

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from airflow_sm_prefer.clock import Clock
-from airflow_sm_prefer.sandbox.runner import environment
-from airflow_sm_prefer.sandbox.runner.failures import INTERNAL_ERROR, REASON_LENGTH, RunFailed, algorithm_error
+from airflow_sm_prefer.sandbox.runner import environment, toolkit
+from airflow_sm_prefer.sandbox.runner.failures import INTERNAL_ERROR, REASON_LENGTH, RunFailed, RunStopped
+from airflow_sm_prefer.sandbox.runner.hosts import HOSTS_FILE, host_names, hosts_file
 from airflow_sm_prefer.sandbox.runner.images import ImageTable
-from airflow_sm_prefer.sandbox.runner.isolation import ML, Isolation, in_namespace, rewrite_scripts, rewritten
-from airflow_sm_prefer.sandbox.runner.layout import ProcessingLayout, TrainingLayout, host_names
+from airflow_sm_prefer.sandbox.runner.isolation import ML, Isolation, rewrite_scripts, rewritten
+from airflow_sm_prefer.sandbox.runner.layout import Layout, layout_of
 from airflow_sm_prefer.sandbox.runner.logs import GROUPS, LogStream
-from airflow_sm_prefer.sandbox.runner.process import Container
+from airflow_sm_prefer.sandbox.runner.mirror import Mirror
+from airflow_sm_prefer.sandbox.runner.process import Container, Launch
+from airflow_sm_prefer.sandbox.runner.results import judged, upload_model
 from airflow_sm_prefer.sandbox.runner.shims import module_folder, path_folder, write_shims
 from airflow_sm_prefer.sandbox.runner.storage import Storage
 from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult, RunSpec
@@ -46,11 +49,10 @@ class LocalRun:
     ) -> None:
         self._spec, self._folder, self._images, self._isolation = spec, folder, images, isolation
         self._clock, self._client, self._on_phase, self._on_end = clock, client, on_phase, on_end
-        self._hosts = host_names(spec.instance_count)
-        self._containers: list[Container] = []
+        self._roots = {host: folder / host / "ml" for host in host_names(spec.instance_count)}
+        self._containers: dict[str, Container] = {}
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self._uploaded: dict[Path, tuple[int, int]] = {}
         self._thread = threading.Thread(target=self._run_and_report, name=f"run-{spec.name}", daemon=True)
 
     def start(self) -> None:
@@ -63,124 +65,126 @@ class LocalRun:
 
     def stop(self) -> None:
         """Send SIGTERM to the containers; one that hasn't begun doesn't."""
-        for container in self._stop_beginning():
+        for container in self._begin_no_more():
             container.stop()
 
     def kill(self) -> None:
         """Send SIGKILL to the containers; one that hasn't begun doesn't."""
-        for container in self._stop_beginning():
+        for container in self._begin_no_more():
             container.kill()
 
-    def _stop_beginning(self) -> list[Container]:
-        """Begin no more containers; returns those that have begun."""
+    def _begin_no_more(self) -> list[Container]:
         with self._lock:
             self._stopped.set()
-            return list(self._containers)
+            return list(self._containers.values())
 
     # -- from beginning to end ---------------------------------------------------------------------------
 
     def _run_and_report(self) -> None:
         try:
             result = self._run()
+        except RunStopped:
+            result = RunResult(Ending.STOPPED)
         except RunFailed as failed:
             result = RunResult(Ending.FAILED, failure_reason=str(failed)[:REASON_LENGTH])
         except Exception:
             log.exception("The sandbox could not run %s", self._spec.name)
             result = RunResult(Ending.FAILED, failure_reason=INTERNAL_ERROR)
-        for container in self._containers:
+        for container in self._containers.values():
             # Nothing runs any more after an ordinary end; whatever else has ended the run hasn't ended them.
             container.end()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._on_end(result)
 
     def _run(self) -> RunResult:
+        if self._stopped.is_set():
+            raise RunStopped
         self._on_phase(Phase.DOWNLOADING)
-        storage = Storage(self._client("s3"))
-        layout: TrainingLayout | ProcessingLayout
-        layout = TrainingLayout(self._spec, storage) if self._is_training else ProcessingLayout(self._spec, storage)
-        command = self._command(layout)
-        write_shims(self._shims, self._images.python_for(self._image))
-        for host in self._hosts:
-            layout.prepare(self._root(host), host, self._hosts)
-            (self._folder / host / "home").mkdir()
-            if self._isolation is Isolation.REWRITTEN:
-                rewrite_scripts(self._root(host), self._root(host))
-        self._on_phase(Phase.TRAINING)
-        codes = self._run_containers(command, storage, layout)
+        storage = Storage(self._client("s3"), self._stopped.is_set)
+        command = self._command()
+        layout = layout_of(self._spec, storage)
+        self._lay_out(layout)
+        mirrors = layout.mirrors(list(self._roots.values()))
+        for mirror in mirrors:
+            mirror.note()
+        self._start_containers(command)
+        codes = self._wait_for_all([mirror for mirror in mirrors if mirror.continuous])
         self._on_phase(Phase.UPLOADING)
-        return self._judge(codes, self._upload_results(storage, layout, failed=any(code for _, code in codes)))
-
-    @property
-    def _is_training(self) -> bool:
-        return self._spec.kind == "training"
-
-    def _root(self, host: str) -> Path:
-        """Return the folder that a host sees as ``/opt/ml``."""
-        return self._folder / host / "ml"
-
-    @property
-    def _shims(self) -> Path:
-        return self._folder / "shims"
+        artifacts = self._upload(storage, mirrors, failed=any(code for _, code in codes))
+        return judged(self._spec, self._roots, codes, stopped=self._stopped.is_set(), artifacts=artifacts)
 
     @property
     def _what(self) -> Mapping[str, Any]:
         """Return the part of the request that names the image and what it runs."""
-        what: Mapping[str, Any] = self._spec.request[
-            "AlgorithmSpecification" if self._is_training else "AppSpecification"
-        ]
+        part = "AlgorithmSpecification" if self._spec.kind == "training" else "AppSpecification"
+        what: Mapping[str, Any] = self._spec.request[part]
         return what
+
+    @property
+    def _program(self) -> str | None:
+        return toolkit.program_of(self._spec.request) if self._spec.kind == "training" else None
 
     @property
     def _image(self) -> str:
         what = self._what
         return what.get("ImageUri") or what.get("TrainingImage") or what.get("AlgorithmName") or ""
 
-    def _command(self, layout: TrainingLayout | ProcessingLayout) -> list[str]:
+    def _command(self) -> list[str]:
         what = self._what
-        entrypoint = what.get("ContainerEntrypoint") or ()
-        if isinstance(layout, TrainingLayout) and layout.program and not entrypoint:
-            options = environment.arguments(self._spec.request.get("HyperParameters") or {})
-            return [self._images.python_for(self._image), f"{ML}/code/{layout.program}", *options]
-        return self._images.command(self._image, entrypoint, what.get("ContainerArguments") or ())
+        if self._program is not None:
+            python = self._images.python_for(self._image)
+            return toolkit.command(self._program, python, self._spec.request.get("HyperParameters") or {})
+        entrypoint, arguments = what.get("ContainerEntrypoint") or (), what.get("ContainerArguments") or ()
+        return self._images.command(self._image, entrypoint, arguments)
+
+    def _lay_out(self, layout: Layout) -> None:
+        write_shims(self._shims, self._images.python_for(self._image))
+        (self._folder / "hosts").write_text(hosts_file(list(self._roots), str(self._folder)), encoding="utf-8")
+        for host, root in self._roots.items():
+            for name in ("home", "tmp", "scratch"):
+                (self._folder / host / name).mkdir(parents=True)
+            layout.prepare(root, host, list(self._roots))
+            if self._isolation is Isolation.REWRITTEN:
+                rewrite_scripts(root, root)
+
+    @property
+    def _shims(self) -> Path:
+        return self._folder / "shims"
 
     # -- containers --------------------------------------------------------------------------------------
 
-    def _run_containers(
-        self, command: list[str], storage: Storage, layout: TrainingLayout | ProcessingLayout
-    ) -> list[tuple[int, int]]:
+    def _start_containers(self, command: list[str]) -> None:
         with self._lock:
             if self._stopped.is_set():
-                return []
-            for host in self._hosts:
+                raise RunStopped
+            self._on_phase(Phase.TRAINING)
+            for host in self._roots:
                 # One by one, so that those which did start are known if another doesn't.
-                self._containers.append(self._container(command, host))
-        ended: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
-        for number in range(len(self._containers)):
-            threading.Thread(target=self._wait, args=(number, ended), daemon=True).start()
-        return self._collect(ended, lambda: self._sync(storage, layout, at_end=False))
+                self._containers[host] = self._container(command, host)
 
-    def _wait(self, number: int, ended: queue.SimpleQueue[tuple[int, int]]) -> None:
-        code = self._containers[number].wait()
-        ended.put((number, code))
-        if code != 0:
-            # One host that fails takes the others with it.
-            for other in self._containers:
-                other.kill()
-
-    def _collect(self, ended: queue.SimpleQueue[tuple[int, int]], sync: Callable[[], None]) -> list[tuple[int, int]]:
+    def _wait_for_all(self, mirrors: list[Mirror]) -> list[tuple[str, int]]:
         """Return the hosts and their exit codes in the order in which they ended."""
-        codes: list[tuple[int, int]] = []
+        ended: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
+        for host in self._containers:
+            threading.Thread(target=self._wait, args=(host, ended), daemon=True).start()
+        codes: list[tuple[str, int]] = []
         while len(codes) < len(self._containers):
             try:
                 codes.append(ended.get(timeout=_SYNC_SECONDS))
             except queue.Empty:
-                sync()
+                for mirror in mirrors:
+                    mirror.push()
         return codes
 
+    def _wait(self, host: str, ended: queue.SimpleQueue[tuple[str, int]]) -> None:
+        code = self._containers[host].wait()
+        ended.put((host, code))
+        if code != 0 and not self._stopped.is_set():
+            # One host that fails takes the others with it; when all were told to stop, each has its grace.
+            for other in self._containers.values():
+                other.kill()
+
     def _container(self, command: list[str], host: str) -> Container:
-        root = self._root(host)
-        workdir = f"{ML}/code" if self._is_training and self._has_program else "/"
-        variables = self._variables(host, workdir)
         stream = LogStream(
             self._client("logs"),
             GROUPS[self._spec.kind],
@@ -190,23 +194,25 @@ class LocalRun:
         stream.write(
             f"sandbox: {host}, {self._spec.instance_type}, /opt/ml by {self._isolation.value}; no requirements"
         )
+        return Container(self._launch(command, host), stream)
+
+    def _launch(self, command: list[str], host: str) -> Launch:
+        root, variables = self._roots[host], self._variables(host)
+        workdir = "/" if self._program is None else toolkit.CODE
         if self._isolation is Isolation.NAMESPACE:
-            return Container(in_namespace(command, root, workdir), variables, root, stream)
+            mounts = [(str(root), ML)]
+            if Path(HOSTS_FILE).is_file():
+                mounts.append((str(self._folder / "hosts"), HOSTS_FILE))
+            return Launch(command, variables, workdir, True, mounts, str(self._folder / host / "scratch"))
         told = [rewritten(part, root) for part in command]
-        variables = {key: rewritten(value, root) for key, value in variables.items()}
-        return Container(told, variables, Path(rewritten(workdir, root)), stream)
+        return Launch(told, {key: rewritten(value, root) for key, value in variables.items()}, rewritten(workdir, root))
 
-    @property
-    def _has_program(self) -> bool:
-        hyperparameters = self._spec.request.get("HyperParameters") or {}
-        return "sagemaker_program" in hyperparameters
-
-    def _variables(self, host: str, workdir: str) -> dict[str, str]:
-        variables = environment.base_environment(self._spec, str(self._folder / host / "home"))
-        if self._is_training:
-            variables |= environment.training_environment(self._spec, host, self._hosts, workdir)
-        else:
-            variables |= environment.processing_environment(self._spec)
+    def _variables(self, host: str) -> dict[str, str]:
+        own = self._folder / host
+        variables = environment.base_environment(self._spec, str(own / "home"), str(own / "tmp"))
+        if self._program is not None:
+            variables |= toolkit.toolkit_environment(self._spec, host, list(self._roots))
+        variables |= environment.job_environment(self._spec)
         before = {"PATH": path_folder(self._shims), "PYTHONPATH": module_folder(self._shims)}
         return variables | {
             name: os.pathsep.join(filter(None, (str(folder), variables.get(name)))) for name, folder in before.items()
@@ -214,58 +220,14 @@ class LocalRun:
 
     # -- results -----------------------------------------------------------------------------------------
 
-    def _sync(self, storage: Storage, layout: TrainingLayout | ProcessingLayout, *, at_end: bool) -> None:
-        for host in self._hosts:
-            root = self._root(host)
-            if isinstance(layout, TrainingLayout):
-                config = self._spec.request.get("CheckpointConfig")
-                if config:
-                    storage.upload_folder(layout.checkpoints(root), config["S3Uri"], self._uploaded)
-                continue
-            for address, folder, continuous in layout.outputs(root):
-                if at_end or continuous:
-                    storage.upload_folder(folder, address, self._uploaded, follow=False)
-
-    def _upload_results(
-        self, storage: Storage, layout: TrainingLayout | ProcessingLayout, *, failed: bool
-    ) -> str | None:
-        """Upload what there is; where the script itself has failed, that is the reason and not its results' way."""
+    def _upload(self, storage: Storage, mirrors: list[Mirror], *, failed: bool) -> str | None:
+        """Upload what there is, after a failure or a stop too; the script's own failure comes before the upload's."""
         try:
-            self._sync(storage, layout, at_end=True)
-            return self._upload_model(storage) if self._is_training else None
+            for mirror in mirrors:
+                mirror.push()
+            if self._spec.kind == "training":
+                return upload_model(self._spec, storage, list(self._roots.values()))
         except RunFailed:
-            if failed:
-                return None
-            raise
-
-    def _upload_model(self, storage: Storage) -> str | None:
-        """Upload what the first host has in ``model`` and ``output/data``, after a failure or a stop too.
-
-        Returns:
-            The model's address: of an archive, or of a prefix if OutputDataConfig has no compression; None if there is
-            no model.
-        """
-        output = self._spec.request["OutputDataConfig"]
-        base = f"{output['S3OutputPath'].rstrip('/')}/{self._spec.name}/output"
-        root = self._root(self._hosts[0])
-        if output.get("CompressionType") == "NONE":
-            storage.upload_folder(root / "output/data", f"{base}/data")
-            return f"{base}/model/" if storage.upload_folder(root / "model", f"{base}/model") else None
-        storage.upload_archive(root / "output/data", f"{base}/output.tar.gz")
-        address = f"{base}/model.tar.gz"
-        return address if storage.upload_archive(root / "model", address) else None
-
-    def _judge(self, codes: list[tuple[int, int]], artifacts: str | None) -> RunResult:
-        message = self._said("message")[:REASON_LENGTH] or None
-        if self._stopped.is_set():
-            return RunResult(Ending.STOPPED, exit_message=message, model_artifacts=artifacts)
-        failed = next(((number, code) for number, code in codes if code != 0), None)
-        if failed is None:
-            return RunResult(Ending.COMPLETED, exit_message=message, model_artifacts=artifacts)
-        number, code = failed
-        reason = algorithm_error(self._said("failure", self._hosts[number]), code)
-        return RunResult(Ending.FAILED, failure_reason=reason, exit_message=message, model_artifacts=artifacts)
-
-    def _said(self, name: str, host: str = "algo-1") -> str:
-        path = self._root(host) / "output" / name
-        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+            if not failed:
+                raise
+        return None

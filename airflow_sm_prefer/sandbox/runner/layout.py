@@ -11,20 +11,42 @@ import json
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from airflow_sm_prefer.sandbox.runner.environment import input_data_config, parsed, resource_config
+from airflow_sm_prefer.sandbox.runner.environment import input_data_config, resource_config
 from airflow_sm_prefer.sandbox.runner.failures import RunFailed, download_failed
 from airflow_sm_prefer.sandbox.runner.isolation import ML
+from airflow_sm_prefer.sandbox.runner.mirror import Mirror
 from airflow_sm_prefer.sandbox.runner.storage import Storage
+from airflow_sm_prefer.sandbox.runner.toolkit import parsed
 from airflow_sm_prefer.sandbox.runs import RunSpec
 
 _S3_TYPES = ("S3Prefix", "ManifestFile")
 
 
-def host_names(count: int) -> list[str]:
-    """Return the hosts' names: ``algo-1`` to ``algo-N``."""
-    return [f"algo-{number}" for number in range(1, count + 1)]
+class Layout(Protocol):
+    """What a kind of job finds below ``/opt/ml``."""
+
+    def prepare(self, root: Path, host: str, hosts: Sequence[str]) -> None:
+        """Make the folders of one host, write the configuration and download the data.
+
+        Args:
+            root: The folder that the host sees as ``/opt/ml``.
+            host: The host's name.
+            hosts: All hosts' names.
+
+        Raises:
+            RunFailed: the data can't be had, or the job wants what the sandbox doesn't do.
+            RunStopped: the job was stopped meanwhile.
+        """
+
+    def mirrors(self, roots: Sequence[Path]) -> list[Mirror]:
+        """Return what is copied to S3 as it is, while the job runs or at its end."""
+
+
+def layout_of(spec: RunSpec, storage: Storage) -> Layout:
+    """Return the layout of a job's kind."""
+    return TrainingLayout(spec, storage) if spec.kind == "training" else ProcessingLayout(spec, storage)
 
 
 def inside(root: Path, path: str) -> Path:
@@ -46,19 +68,8 @@ class TrainingLayout:
     def __init__(self, spec: RunSpec, storage: Storage) -> None:
         self._spec, self._storage, self._request = spec, storage, spec.request
 
-    @property
-    def program(self) -> str | None:
-        """The script that the training toolkit is asked to run; None for a container that is told its entrypoint."""
-        hyperparameters = self._request.get("HyperParameters") or {}
-        program = hyperparameters.get("sagemaker_program")
-        return None if program is None else str(parsed(program))
-
     def prepare(self, root: Path, host: str, hosts: Sequence[str]) -> None:
-        """Make the folders, write the configuration and download the data.
-
-        Raises:
-            RunFailed: the data can't be had, or the job wants what the sandbox doesn't do.
-        """
+        """Lay out one host."""
         for folder in ("input/config", "input/data", "model", "output/data", "code", "checkpoints"):
             (root / folder).mkdir(parents=True, exist_ok=True)
         self._write_config(root / "input/config", host, hosts)
@@ -66,15 +77,20 @@ class TrainingLayout:
             self._download_channel(channel, root, hosts.index(host), len(hosts))
         checkpoints = self._request.get("CheckpointConfig")
         if checkpoints:
-            self._storage.download_if_any(checkpoints["S3Uri"], self.checkpoints(root))
+            kept = self._checkpoints(root)
+            kept.mkdir(parents=True, exist_ok=True)
+            self._storage.download_if_any(checkpoints["S3Uri"], kept)
         self._unpack_code(root / "code")
 
-    def checkpoints(self, root: Path) -> Path:
-        """Return where checkpoints are kept while the job runs."""
-        config = self._request.get("CheckpointConfig") or {}
-        folder = inside(root, config.get("LocalPath") or f"{ML}/checkpoints")
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+    def mirrors(self, roots: Sequence[Path]) -> list[Mirror]:
+        """Return the checkpoints."""
+        config = self._request.get("CheckpointConfig")
+        if not config:
+            return []
+        return [Mirror(self._storage, config["S3Uri"], [self._checkpoints(root) for root in roots], deletes=True)]
+
+    def _checkpoints(self, root: Path) -> Path:
+        return inside(root, self._request["CheckpointConfig"].get("LocalPath") or f"{ML}/checkpoints")
 
     def _write_config(self, folder: Path, host: str, hosts: Sequence[str]) -> None:
         _write(folder / "hyperparameters.json", self._request.get("HyperParameters") or {})
@@ -97,15 +113,15 @@ class TrainingLayout:
 
     def _unpack_code(self, folder: Path) -> None:
         hyperparameters = self._request.get("HyperParameters") or {}
-        address = hyperparameters.get("sagemaker_submit_directory")
-        if not address or not str(parsed(address)).startswith("s3://"):
+        address = str(parsed(hyperparameters.get("sagemaker_submit_directory", "")))
+        if not address.startswith("s3://"):
             return
-        packed = io.BytesIO(self._storage.read(str(parsed(address))))
+        packed = io.BytesIO(self._storage.read(address))
         try:
             with tarfile.open(fileobj=packed, mode="r:*") as tar:
                 tar.extractall(folder, filter="data")
         except tarfile.TarError as error:
-            raise download_failed(f"{parsed(address)} is no archive: {error}") from None
+            raise download_failed(f"{address} is no archive: {error}") from None
 
 
 class ProcessingLayout:
@@ -115,11 +131,7 @@ class ProcessingLayout:
         self._spec, self._storage, self._request = spec, storage, spec.request
 
     def prepare(self, root: Path, host: str, hosts: Sequence[str]) -> None:
-        """Make the folders, write the configuration and download the inputs.
-
-        Raises:
-            RunFailed: an input can't be had, or the job wants what the sandbox doesn't do.
-        """
+        """Lay out one host."""
         for name in ("config", "output", "processing"):
             (root / name).mkdir(parents=True, exist_ok=True)
         job = {key: value for key, value in self._request.items() if key != "Tags"}
@@ -127,18 +139,26 @@ class ProcessingLayout:
         _write(root / "config/resourceconfig.json", {"current_host": host, "hosts": list(hosts)})
         for source in self._request.get("ProcessingInputs") or ():
             self._download(source, root, hosts.index(host), len(hosts))
-        for _, folder, _ in self.outputs(root):
-            folder.mkdir(parents=True, exist_ok=True)
+        for output in self._outputs():
+            inside(root, output["LocalPath"]).mkdir(parents=True, exist_ok=True)
 
-    def outputs(self, root: Path) -> list[tuple[str, Path, bool]]:
-        """Return the outputs: their S3 address, their folder, and whether they are uploaded while the job runs."""
-        found = []
-        for output in (self._request.get("ProcessingOutputConfig") or {}).get("Outputs", ()):
-            s3 = output.get("S3Output")
-            if s3 is not None and s3.get("LocalPath") and not output.get("AppManaged"):
-                continuous = s3.get("S3UploadMode") == "Continuous"
-                found.append((s3["S3Uri"], inside(root, s3["LocalPath"]), continuous))
-        return found
+    def mirrors(self, roots: Sequence[Path]) -> list[Mirror]:
+        """Return the outputs."""
+        return [
+            Mirror(
+                self._storage,
+                output["S3Uri"],
+                [inside(root, output["LocalPath"]) for root in roots],
+                follow=False,
+                continuous=output.get("S3UploadMode") == "Continuous",
+            )
+            for output in self._outputs()
+        ]
+
+    def _outputs(self) -> list[Mapping[str, Any]]:
+        outputs = (self._request.get("ProcessingOutputConfig") or {}).get("Outputs", ())
+        ours = [output.get("S3Output") or {} for output in outputs if not output.get("AppManaged")]
+        return [output for output in ours if output.get("LocalPath")]
 
     def _download(self, source: Mapping[str, Any], root: Path, index: int, count: int) -> None:
         if source.get("AppManaged"):

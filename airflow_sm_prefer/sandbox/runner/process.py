@@ -1,70 +1,96 @@
-"""One container: a process group of its own, its output in a log."""
+"""One container: a supervised process, its output in a log."""
 
 from __future__ import annotations
 
 import contextlib
-import os
+import io
+import json
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import asdict, dataclass
 
+from airflow_sm_prefer.sandbox.runner import supervisor
 from airflow_sm_prefer.sandbox.runner.logs import LogStream
 
 
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a container runs, and where.
+
+    Attributes:
+        command: The program, looked for on the environment's PATH, and its arguments.
+        environment: All its environment variables.
+        workdir: Its working directory, as it sees it.
+        namespace: Whether it has a mount namespace of its own.
+        mounts: What it sees elsewhere there: pairs of a path of this machine and the place.
+        scratch: An empty folder that the namespace may need.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    workdir: str
+    namespace: bool = False
+    mounts: Sequence[tuple[str, str]] = ()
+    scratch: str = ""
+
+
+def supervised(launch: Launch) -> subprocess.Popen[bytes]:
+    """Start a launch under a supervisor; it and all that it starts die when its input is closed, or when we die."""
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", supervisor.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    if process.stdin:
+        process.stdin.write(f"{json.dumps(asdict(launch))}\n".encode())
+        process.stdin.flush()
+    return process
+
+
 class Container:
-    """A started process with all that it starts.
+    """A started launch.
 
     Args:
-        command: What to run.
-        environment: All its environment variables.
-        workdir: Where.
+        launch: What to run.
         log: Where its output goes; closed when it has ended.
     """
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str], workdir: Path, log: LogStream) -> None:
+    def __init__(self, launch: Launch, log: LogStream) -> None:
         self._log = log
-        self._process = subprocess.Popen(
-            list(command),
-            env=dict(environment),
-            cwd=workdir,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-        output = self._process.stdout or ()
-        self._copier = threading.Thread(target=log.copy, args=(output,), daemon=True)
+        self._process = supervised(launch)
+        self._copier = threading.Thread(target=self._copy, daemon=True)
         self._copier.start()
 
     def wait(self) -> int:
-        """Wait for its end; returns the exit code, negative for the signal that ended it."""
+        """Wait for its end; returns the exit code, 128 and the signal's number where a signal ended it."""
         code = self._process.wait()
-        # Whatever it has left running would hold the output open, and the host is gone with the container.
-        self._signal(signal.SIGKILL)
-        self._copier.join(timeout=5)
-        if self._process.stdout and not self._copier.is_alive():
-            self._process.stdout.close()
+        self.kill()
+        self._copier.join()
         self._log.close()
         return code
 
     def stop(self) -> None:
-        """Send SIGTERM."""
-        self._signal(signal.SIGTERM)
+        """Send SIGTERM to the command, as Docker does: to it alone, and not to what it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Send SIGKILL unless it has ended by itself."""
-        if self._process.poll() is None:
-            self._signal(signal.SIGKILL)
+        """Kill it and all that it has started, unless it has ended by itself."""
+        if self._process.stdin:
+            self._process.stdin.close()
 
     def end(self) -> None:
-        """Kill it unless it has ended by itself, and wait until it is gone."""
+        """Kill it, and wait until it is gone."""
         self.kill()
         self._process.wait()
 
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
+    def _copy(self) -> None:
+        """Copy lines as they end with a line feed: a progress bar's carriage returns make none."""
+        if self._process.stdout:
+            with io.TextIOWrapper(self._process.stdout, encoding="utf-8", errors="replace", newline="\n") as lines:
+                self._log.copy(lines)
