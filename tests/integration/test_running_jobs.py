@@ -19,7 +19,7 @@ from airflow_sm_prefer.sandbox.runner import ImageTable, Isolation, LocalRunner
 from airflow_sm_prefer.sandbox.runner.failures import RunFailed
 from airflow_sm_prefer.sandbox.runner.isolation import best_isolation
 from airflow_sm_prefer.sandbox.runner.job import LocalRun
-from airflow_sm_prefer.sandbox.runner.storage import Storage
+from airflow_sm_prefer.sandbox.runner.mirror import Mirror
 from airflow_sm_prefer.sandbox.server import SandboxServer
 
 SPEED = 60.0
@@ -175,10 +175,11 @@ def test_a_script_finds_its_data_its_settings_and_its_place(world: World, monkey
     environment = seen["environment"]
     assert environment["MODE"] == "fast"
     assert environment["TRAINING_JOB_NAME"] == "job"
-    assert environment["SM_HP_EPOCHS"] == "3"
-    assert environment["SM_CHANNEL_RAW"].endswith("input/data/raw")
+    assert environment["TRAINING_JOB_ARN"] == job["TrainingJobArn"]
     assert environment["AWS_ENDPOINT_URL"] == world.server.endpoint_url
     assert "SECRET_OF_THIS_MACHINE" not in environment
+    # The toolkit's variables are the toolkit's: a container with an entrypoint of its own doesn't begin with it.
+    assert not [name for name in environment if name.startswith("SM_")]
 
 
 def test_the_scripts_output_is_its_log_and_the_first_line_says_how_it_runs(world: World) -> None:
@@ -222,7 +223,7 @@ def test_data_that_is_not_there_fails_the_job(world: World, uri: str) -> None:
 def test_script_mode_runs_a_program_out_of_an_archive_with_its_hyperparameters(world: World) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
-        body = b"import os, sys; print(os.getcwd(), sys.argv[1:])"
+        body = b"import os, sys; print(os.getcwd(), sys.argv[1:], os.environ['SM_CHANNEL_CODE'])"
         info = tarfile.TarInfo("train.py")
         info.size = len(body)
         tar.addfile(info, io.BytesIO(body))
@@ -237,7 +238,9 @@ def test_script_mode_runs_a_program_out_of_an_archive_with_its_hyperparameters(w
         },
     )
     assert job["TrainingJobStatus"] == "Completed", job.get("FailureReason")
-    assert world.said("job")[1].endswith("/code ['--epochs', '3']")
+    said = world.said("job")[1]
+    assert "/code ['--epochs', '3'] /" in said
+    assert said.endswith("/input/data/code")
 
 
 def test_checkpoints_come_back_and_go_out_while_the_job_runs(world: World) -> None:
@@ -329,8 +332,9 @@ def test_several_hosts_each_know_who_they_are_and_share_sharded_data(world: Worl
     for number in range(4):
         world.s3.put_object(Bucket="data", Key=f"raw/{number}", Body=b"x")
     world.script("""
-        import os, pathlib
-        print(os.environ["SM_CURRENT_HOST"], sorted(p.name for p in pathlib.Path("/opt/ml/input/data/raw").iterdir()))
+        import json, pathlib
+        host = json.load(open("/opt/ml/input/config/resourceconfig.json"))["current_host"]
+        print(host, sorted(p.name for p in pathlib.Path("/opt/ml/input/data/raw").iterdir()))
     """)
     job = world.train(
         channels=[channel("raw", "s3://data/raw", S3DataDistributionType="ShardedByS3Key")],
@@ -343,8 +347,8 @@ def test_several_hosts_each_know_who_they_are_and_share_sharded_data(world: Worl
 
 def test_one_host_that_fails_ends_the_others_and_gives_the_reason(world: World) -> None:
     world.script("""
-        import os, sys, time
-        if os.environ["SM_CURRENT_HOST"] == "algo-2":
+        import json, sys, time
+        if json.load(open("/opt/ml/input/config/resourceconfig.json"))["current_host"] == "algo-2":
             sys.exit(5)
         time.sleep(60)
     """)
@@ -533,7 +537,7 @@ def test_each_channel_has_its_own_mode_and_fast_file_is_there_as_files(world: Wo
         print(pathlib.Path("/opt/ml/input/data/raw/a").read_text())
     """)
     world.train(channels=[{**channel("raw", "s3://data/raw"), "InputMode": "FastFile", "ContentType": "text/csv"}])
-    assert world.said("job")[1:] == ["{'code': 'File', 'raw': 'FastFile'}", "1"]
+    assert world.said("job")[1:] == ["{'code': 'File', 'raw': 'File'}", "1"]
 
 
 def test_a_key_with_an_empty_part_cannot_be_downloaded(world: World) -> None:
@@ -593,10 +597,10 @@ def test_a_manifest_can_not_write_outside_of_its_channel(world: World, name: str
 def test_a_job_whose_upload_fails_while_it_runs_leaves_no_container_behind(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*_: Any, **__: Any) -> int:
+    def refused(_: Mirror) -> None:
         raise RunFailed("ClientError: Artifact upload failed:no such bucket")
 
-    monkeypatch.setattr(Storage, "upload_folder", refused)
+    monkeypatch.setattr(Mirror, "push", refused)
     world.script("import time; time.sleep(300)")
     world.sagemaker.create_training_job(**{**request_of(world), "CheckpointConfig": {"S3Uri": "s3://data/ckpt"}})
     job = world.ended("job")

@@ -79,7 +79,7 @@ class TrainingLayout:
         if checkpoints:
             kept = self._checkpoints(root)
             kept.mkdir(parents=True, exist_ok=True)
-            self._storage.download_if_any(checkpoints["S3Uri"], kept)
+            self._storage.download_folder(checkpoints["S3Uri"], kept)
         self._unpack_code(root / "code")
 
     def mirrors(self, roots: Sequence[Path]) -> list[Mirror]:

@@ -59,9 +59,9 @@ class Storage:
             bucket, key = split(f"{prefix}{name}")
             self._fetch(bucket, key, _below(target, name))
 
-    def download_if_any(self, address: str, target: Path) -> None:
-        """Download a prefix that may be empty, as checkpoints are at first."""
-        bucket, prefix = split(address)
+    def download_folder(self, address: str, target: Path) -> None:
+        """Download what lies below a prefix as in a folder; there may be nothing, as with checkpoints at first."""
+        bucket, prefix = split(f"{address.rstrip('/')}/")
         self._fetch_all(bucket, prefix, self._keys(bucket, prefix, address), target)
 
     def read(self, address: str) -> bytes:

@@ -148,8 +148,8 @@ def _execute(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn
     except (FileNotFoundError, NotADirectoryError):
         where = "no such file or directory" if "/" in name else "executable file not found in $PATH"
         _give_up(f'exec: "{name}": {where}', NOT_FOUND)
-    except (OSError, ValueError) as error:
-        _give_up(f'exec: "{name}": {error}', NOT_EXECUTABLE)
+    except OSError as error:
+        _give_up(f'exec: "{name}": {str(error.strerror).lower()}', NOT_EXECUTABLE)
 
 
 def _give_up(why: str, code: int) -> NoReturn:
