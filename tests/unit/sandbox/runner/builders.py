@@ -70,7 +70,7 @@ class FakeLogs:
         pass
 
     def create_log_stream(self, logGroupName: str, logStreamName: str) -> None:
-        self.batches[logStreamName] = []
+        self.batches.setdefault(logStreamName, [])
 
     def put_log_events(self, logGroupName: str, logStreamName: str, logEvents: list[dict[str, Any]]) -> None:
         self.batches[logStreamName].append([event["message"] for event in logEvents])
