@@ -47,7 +47,7 @@ def test_what_a_script_leaves_running_ends_with_it_even_in_a_session_of_its_own(
     marker = uuid.uuid4().hex
     ran.script(f"""
         import subprocess, sys
-        child = "import os, time; os.fork(); os.setsid(); print('up', flush=True); time.sleep(600) # {marker}"
+        child = "import os, time; os.fork(); print('up', flush=True); time.sleep(600) # {marker}"
         started = subprocess.Popen([sys.executable, "-c", child], start_new_session=True, stdout=subprocess.PIPE)
         started.stdout.readline()
     """)

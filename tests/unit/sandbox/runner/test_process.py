@@ -105,19 +105,21 @@ def test_one_that_is_ended_is_gone_and_may_be_ended_again(logs: FakeLogs) -> Non
     running.stop()
 
 
-def test_it_dies_with_a_sandbox_that_is_killed(tmp_path: Path) -> None:
+def test_it_dies_with_a_sandbox_that_is_killed() -> None:
     marker = uuid.uuid4().hex
     sandbox = f"""
         import sys, time
         from airflow_sm_prefer.sandbox.runner.process import Launch, supervised
-        child = "import os, time; os.fork(); os.setsid(); time.sleep(600)"
+        child = "import os, time; os.fork() or os.setsid(); time.sleep(600)"
         process = supervised(Launch([sys.executable, "-c", child, "{marker}"], {{}}, "/"))
         time.sleep(600)
     """
     killed = subprocess.Popen([sys.executable, "-c", textwrap.dedent(sandbox)])
-    until(lambda: len([pid for pid in alive(marker) if pid != killed.pid]) == 2)
-    killed.kill()
-    killed.wait()
+    try:
+        until(lambda: len([pid for pid in alive(marker) if pid != killed.pid]) == 2)
+    finally:
+        killed.kill()
+        killed.wait()
     until(lambda: alive(marker) == [])
 
 
