@@ -203,11 +203,6 @@ def test_a_failed_script_ends_with_what_it_wrote_to_failure(world: World) -> Non
     assert len(job["FailureReason"]) <= 1024
 
 
-def test_a_script_that_says_nothing_ends_with_its_exit_code(world: World) -> None:
-    world.script("raise SystemExit(1)")
-    assert world.train()["FailureReason"] == "AlgorithmError: , exit code: 1"
-
-
 def test_an_image_that_is_not_there_fails_the_job(world: World) -> None:
     world.script("")
     job = world.train(AlgorithmSpecification={"TrainingImage": "missing:1", "TrainingInputMode": "File"})
@@ -366,12 +361,6 @@ def test_a_manifest_names_what_is_downloaded(world: World) -> None:
     assert world.said("job")[1] == "['a', 'c']"
 
 
-def test_pipe_mode_is_refused_in_words(world: World) -> None:
-    world.script("")
-    job = world.train(channels=[{**channel("raw", "s3://data/code"), "InputMode": "Pipe"}])
-    assert "no Pipe mode" in job["FailureReason"]
-
-
 def test_a_processing_job_uploads_its_outputs_and_its_message(world: World) -> None:
     world.script("""
         import json, pathlib
@@ -416,13 +405,6 @@ def test_a_job_without_an_entrypoint_is_refused_in_words(world: World) -> None:
     world.script("")
     job = world.train(AlgorithmSpecification={"TrainingImage": "trainer:1", "TrainingInputMode": "File"})
     assert "ContainerEntrypoint" in job["FailureReason"]
-
-
-def test_a_mount_point_that_was_tidied_away_comes_back(world: World) -> None:
-    if world.runner.isolation is Isolation.NAMESPACE:
-        Path("/opt/ml").rmdir()
-    world.script("print('here')")
-    assert world.train()["TrainingJobStatus"] == "Completed"
 
 
 def s3_input(name: str, uri: str, **more: Any) -> dict[str, Any]:
@@ -473,61 +455,6 @@ def test_an_output_is_uploaded_while_the_job_runs_if_it_is_continuous(world: Wor
     assert world.object("later/x") == b"later"
 
 
-def test_links_are_not_followed_when_outputs_are_uploaded(world: World) -> None:
-    world.script("""
-        import pathlib
-        out = pathlib.Path("/opt/ml/processing/out")
-        (out / "real").write_text("1")
-        (out / "link").symlink_to(out / "real")
-    """)
-    world.process(ProcessingInputs=[CODE], ProcessingOutputConfig={"Outputs": [s3_output("out")]})
-    assert keys(world, "out/") == ["out/real"]
-
-
-def test_what_the_application_manages_is_left_to_it(world: World) -> None:
-    world.script("""
-        import pathlib
-        print(sorted(path.name for path in pathlib.Path("/opt/ml/processing/input").iterdir()))
-        pathlib.Path("/opt/ml/processing/own").mkdir()
-        pathlib.Path("/opt/ml/processing/own/x").write_text("1")
-    """)
-    given = {**s3_input("theirs", "s3://no-such-bucket-at-all/x"), "AppManaged": True}
-    job = world.process(
-        ProcessingInputs=[CODE, given], ProcessingOutputConfig={"Outputs": [{**s3_output("own"), "AppManaged": True}]}
-    )
-    assert job["ProcessingJobStatus"] == "Completed", job.get("FailureReason")
-    assert world.said("prep", "ProcessingJobs")[1] == "['code']"
-    assert keys(world, "own/") == []
-
-
-DATASET = {
-    "LocalPath": "/opt/ml/processing/rows",
-    "AthenaDatasetDefinition": {
-        "Catalog": "c",
-        "Database": "d",
-        "QueryString": "q",
-        "OutputS3Uri": "s3://data/q",
-        "OutputFormat": "PARQUET",
-    },
-}
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"InputName": "rows", "DatasetDefinition": DATASET}, "no DatasetDefinition"),
-        (s3_input("rows", "s3://data/code", S3InputMode="Pipe"), "no Pipe mode"),
-    ],
-)
-def test_an_input_that_the_sandbox_does_not_have_is_refused_in_words(
-    world: World, given: dict[str, Any], words: str
-) -> None:
-    world.script("")
-    job = world.process(ProcessingInputs=[CODE, given])
-    assert job["FailureReason"].startswith("ClientError: input rows: the sandbox has")
-    assert words in job["FailureReason"]
-
-
 def test_each_channel_has_its_own_mode_and_fast_file_is_there_as_files(world: World) -> None:
     world.s3.put_object(Bucket="data", Key="raw/a", Body=b"1")
     world.script("""
@@ -538,13 +465,6 @@ def test_each_channel_has_its_own_mode_and_fast_file_is_there_as_files(world: Wo
     """)
     world.train(channels=[{**channel("raw", "s3://data/raw"), "InputMode": "FastFile", "ContentType": "text/csv"}])
     assert world.said("job")[1:] == ["{'code': 'File', 'raw': 'File'}", "1"]
-
-
-def test_a_key_with_an_empty_part_cannot_be_downloaded(world: World) -> None:
-    world.s3.put_object(Bucket="data", Key="raw//a", Body=b"1")
-    world.script("")
-    job = world.train(channels=[channel("raw", "s3://data/raw")])
-    assert job["FailureReason"].endswith("S3 key: s3://data/raw//a has an illegal char sub-sequence '//' in it")
 
 
 def test_a_model_is_left_as_it_is_if_no_compression_is_wanted(world: World) -> None:
@@ -580,20 +500,6 @@ def keys(world: World, prefix: str) -> list[str]:
     return [entry["Key"] for entry in found]
 
 
-ESCAPED = "/tmp/sm-prefer-escaped"
-
-
-@pytest.mark.parametrize("name", [ESCAPED, "../../../../../../../../../../../.." + ESCAPED])
-def test_a_manifest_can_not_write_outside_of_its_channel(world: World, name: str) -> None:
-    world.s3.put_object(Bucket="data", Key=f"raw{name}", Body=b"x")
-    manifest = json.dumps([{"prefix": "s3://data/raw"}, name]).encode()
-    world.s3.put_object(Bucket="data", Key="manifest", Body=manifest)
-    world.script("")
-    job = world.train(channels=[channel("raw", "s3://data/manifest", S3DataType="ManifestFile")])
-    assert "outside of its folder" in job["FailureReason"]
-    assert not Path(ESCAPED).exists()
-
-
 def test_a_job_whose_upload_fails_while_it_runs_leaves_no_container_behind(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -627,27 +533,6 @@ def test_a_container_that_runs_is_seen_by_that_check(world: World) -> None:
     world.until(lambda: containers_of(arn), lambda found: found)
     world.sagemaker.stop_training_job(TrainingJobName="job")
     world.ended("job")
-
-
-def test_a_checkpoint_that_is_deleted_while_it_is_copied_harms_nothing(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read_bytes = Path.read_bytes
-
-    def vanishing(path: Path) -> bytes:
-        if path.name == "gone":
-            path.unlink()
-        return read_bytes(path)
-
-    monkeypatch.setattr(Path, "read_bytes", vanishing)
-    world.script("""
-        import pathlib
-        for name in ("gone", "kept"):
-            (pathlib.Path("/opt/ml/checkpoints") / name).write_text("1")
-    """)
-    job = world.train(CheckpointConfig={"S3Uri": "s3://data/ckpt"})
-    assert job["TrainingJobStatus"] == "Completed", job.get("FailureReason")
-    assert world.object("ckpt/kept") == b"1"
 
 
 def test_an_upload_that_fails_too_does_not_hide_the_scripts_own_failure(world: World) -> None:
