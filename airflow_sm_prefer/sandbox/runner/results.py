@@ -17,7 +17,9 @@ _MESSAGE_BYTES = 1024
 
 
 def upload_model(spec: RunSpec, storage: Storage, roots: Sequence[Path]) -> str | None:
-    """Upload what all hosts together have in ``model`` and in ``output/data``.
+    """Upload what all hosts together have in ``model`` and in ``output/data``, however the job ended.
+
+    That a failed job's model goes up too is seen in its statuses: https://github.com/huggingface/notebooks/issues/136
 
     Returns:
         The model's address: of an archive, or of a prefix if OutputDataConfig has no compression; None if there is

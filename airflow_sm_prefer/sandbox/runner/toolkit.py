@@ -79,7 +79,8 @@ def toolkit_environment(spec: RunSpec, host: str, hosts: Sequence[str]) -> dict[
         **{f"hp_{name}": value for name, value in shown.items()},
     }
     renamed = {"hyperparameters", "channel_input_dirs", "additional_framework_parameters"}
-    return {f"SM_{name.upper()}": _shown(value) for name, value in variables.items() if name not in renamed}
+    shown_by_name = {f"SM_{name.upper()}": _shown(value) for name, value in variables.items() if name not in renamed}
+    return {**shown_by_name, "PYTHONPATH": CODE}
 
 
 def _training_env(spec: RunSpec, host: str, hosts: Sequence[str]) -> dict[str, Any]:

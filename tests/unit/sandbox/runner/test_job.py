@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from airflow_sm_prefer.sandbox.runner import Isolation
+from airflow_sm_prefer.sandbox.runner import Isolation, job
+from airflow_sm_prefer.sandbox.runner.failures import INTERNAL_ERROR
 from airflow_sm_prefer.sandbox.runner.isolation import best_isolation
+from airflow_sm_prefer.sandbox.runner.mirror import Mirror
 from airflow_sm_prefer.sandbox.runs import Ending, Phase
 from tests.unit.sandbox.runner.builders import Ran, alive, processing, s3_output, training, until
 
@@ -206,10 +208,10 @@ def test_a_second_run_finds_the_checkpoints_of_the_first(ran: Ran) -> None:
         path.write_text(str(step + 1))
         raise SystemExit(step == 0)
     """)
-    job = training(CheckpointConfig={"S3Uri": "s3://data/ckpt"})
-    assert ran.end(job).ending is Ending.FAILED
+    asked = training(CheckpointConfig={"S3Uri": "s3://data/ckpt"})
+    assert ran.end(asked).ending is Ending.FAILED
     ran.results.clear()
-    assert ran.end(job).ending is Ending.COMPLETED
+    assert ran.end(asked).ending is Ending.COMPLETED
     assert ran.s3.data["ckpt/step"] == b"2"
 
 
@@ -274,6 +276,59 @@ def test_the_toolkits_program_runs_with_its_variables(ran: Ran) -> None:
     assert result.ending is Ending.COMPLETED, ran.logs.lines()
     (said,) = ran.logs.lines()
     assert said == f"--epochs 3 algo-1 {json.dumps({'epochs': 3}, separators=(',', ':'))}"
+
+
+def test_data_that_can_not_be_had_fails_the_job_before_anything_runs(ran: Ran) -> None:
+    result = ran.end(training())
+    assert str(result.failure_reason).startswith("ClientError: Data download failed:No S3 objects found")
+    assert ran.phases == [Phase.DOWNLOADING]
+    assert list(ran.folder.iterdir()) == []
+
+
+def test_a_checkpoint_goes_up_while_the_script_runs(ran: Ran) -> None:
+    ran.script("open('/opt/ml/checkpoints/step', 'w').write('1'); import time; time.sleep(600)")
+    run = ran.start(training(CheckpointConfig={"S3Uri": "s3://data/ckpt"}))
+    until(lambda: ran.s3.data.get("ckpt/step") == b"1")
+    assert ran.results == []
+    run.kill()
+
+
+def test_one_host_that_fails_ends_the_others(ran: Ran) -> None:
+    ran.script("""
+        import json, time
+        if json.load(open("/opt/ml/input/config/resourceconfig.json"))["current_host"] == "algo-2":
+            raise SystemExit(5)
+        time.sleep(600)
+    """)
+    assert ran.end(training(hosts=2)).failure_reason == "AlgorithmError: , exit code: 5"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [("", "ClientError: Artifact upload failed:Unable to upload"), ("raise SystemExit(3)", "AlgorithmError: , exit")],
+)
+def test_the_scripts_own_failure_comes_before_that_of_its_upload(ran: Ran, body: str, reason: str) -> None:
+    ran.script(f"open('/opt/ml/model/x', 'w').close(); {body}")
+    assert str(ran.end(training(OutputDataConfig={"S3OutputPath": "s3://gone/x"})).failure_reason).startswith(reason)
+
+
+def test_what_goes_wrong_in_the_sandbox_is_an_internal_error_and_leaves_nothing(
+    ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    ran.script("import time; time.sleep(600)")
+    monkeypatch.setattr(Mirror, "push", broken)
+    result = ran.end(training(CheckpointConfig={"S3Uri": "s3://data/ckpt"}))
+    assert result.failure_reason == INTERNAL_ERROR
+    assert alive(str(ran.folder)) == []
+    assert list(ran.folder.iterdir()) == []
+
+
+def test_a_machine_without_a_table_of_names_gives_none(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "HOSTS_FILE", "/no/such/table")
+    assert ran.script("").end(training()).ending is Ending.COMPLETED
 
 
 def packed(files: dict[str, str]) -> bytes:

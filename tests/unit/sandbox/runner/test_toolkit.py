@@ -76,6 +76,7 @@ def test_variables_are_the_toolkits() -> None:
     assert told["SM_MODULE_DIR"] == "s3://data/source.tar.gz"
     assert told["SM_USER_ARGS"] == '["--batch-size","64","--name","a b"]'
     assert told["SM_IS_HETERO"] == "false"
+    assert told["PYTHONPATH"] == "/opt/ml/code"
     assert json.loads(told["SM_INSTANCE_GROUPS_DICT"])["homogeneousCluster"]["hosts"] == ["algo-1", "algo-2"]
     whole = json.loads(told["SM_TRAINING_ENV"])
     assert whole["hyperparameters"] == {"batch-size": 64, "name": "a b"}
