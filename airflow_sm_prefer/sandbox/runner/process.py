@@ -15,6 +15,9 @@ from dataclasses import asdict, dataclass
 from airflow_sm_prefer.sandbox.runner import supervisor
 from airflow_sm_prefer.sandbox.runner.logs import LogStream
 
+#: How long the last of a container's output is waited for, in seconds.
+_LAST_WORDS = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -70,7 +73,8 @@ class Container:
         """Wait for its end; returns the exit code, 128 and the signal's number where a signal ended it."""
         code = self._process.wait()
         self.kill()
-        self._copier.join()
+        # Where orphans can't be adopted, one may have got away with the output; it doesn't hold up the job's end.
+        self._copier.join(timeout=_LAST_WORDS)
         self._log.close()
         return code
 
