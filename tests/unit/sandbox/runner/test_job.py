@@ -128,7 +128,7 @@ def test_a_host_that_is_told_to_stop_leaves_the_others_their_grace(ran: Ran) -> 
     """)
     run = ran.start(training(hosts=2))
     until(lambda: ran.logs.lines() == ["ready", "ready"])
-    run.stop(60.0)
+    run.stop()
     run.join()
     assert ran.results[0].ending is Ending.STOPPED
     assert set(ran.packed("out/job/output/model.tar.gz")) == {"algo-1", "algo-2"}
@@ -145,12 +145,12 @@ def test_a_stop_is_told_to_the_command_alone_and_what_it_started_ends_with_it(ra
     shell = ["/bin/sh", "-c", "python3 /opt/ml/input/data/code/main.py; exit 0"]
     run = ran.start(training(AlgorithmSpecification={"TrainingImage": "i", "ContainerEntrypoint": shell}))
     until(lambda: ran.logs.lines() == ["ready"])
-    run.stop(60.0)
+    run.stop()
     run.join()
     assert ran.results[0].model_artifacts is None
 
 
-def test_one_that_ignores_the_stop_is_killed_when_its_grace_is_over(ran: Ran) -> None:
+def test_one_that_ignores_the_stop_can_be_killed(ran: Ran) -> None:
     ran.script("""
         import signal, time
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -159,7 +159,8 @@ def test_one_that_ignores_the_stop_is_killed_when_its_grace_is_over(ran: Ran) ->
     """)
     run = ran.start(training())
     until(lambda: ran.logs.lines() == ["ready"])
-    run.stop(0.2)
+    run.stop()
+    run.kill()
     run.join()
     assert ran.results[0].ending is Ending.STOPPED
 
@@ -178,7 +179,7 @@ def test_a_job_that_is_stopped_while_it_downloads_runs_nothing(ran: Ran, monkeyp
     ran.s3.data["code/other"] = b"1"
     run = ran.start(training())
     assert downloading.wait(30)
-    run.stop(120.0)
+    run.stop()
     stopped.set()
     run.join()
     assert ran.results[0].ending is Ending.STOPPED
