@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-import botocore.session
+from botocore.loaders import create_loader
 from botocore.model import ListShape, MapShape, OperationModel, ServiceModel, Shape, StructureShape
 
 from airflow_sm_prefer.sandbox.api_errors import invalid
@@ -18,8 +18,8 @@ from airflow_sm_prefer.sandbox.api_errors import invalid
 
 @cache
 def service_model(name: str) -> ServiceModel:
-    """Return botocore's model of a service."""
-    return botocore.session.get_session().get_service_model(name)
+    """Return botocore's model of a service; no session, which would ask the shell for a profile."""
+    return ServiceModel(create_loader().load_service_model(name, "service-2"), service_name=name)
 
 
 class Constraints:

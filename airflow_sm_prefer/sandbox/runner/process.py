@@ -89,9 +89,9 @@ class Container:
             self._process.stdin.close()
 
     def end(self) -> None:
-        """Kill it, and wait until it is gone."""
+        """Kill it, and wait until it is gone and its log is sent."""
         self.kill()
-        self._process.wait()
+        self.wait()
 
     def _copy(self) -> None:
         """Copy lines as they end with a line feed: a progress bar's carriage returns make none."""
