@@ -7,6 +7,7 @@ What takes time to import, or may not be installed, is imported by the commands 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import tempfile
 import threading
@@ -59,6 +60,9 @@ def sandbox(
 def _server(port: int, scenario: Path | None, speed: float, folder: Path) -> SandboxServer:
     from airflow_sm_prefer.sandbox.local import local_server
 
+    # This process is AWS itself: moto in it would look for the shell's profile, which may not be there.
+    for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
+        os.environ.pop(name, None)
     return local_server(port=port, scenario=scenario, speed=speed, workdir=folder)
 
 

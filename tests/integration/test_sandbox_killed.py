@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,14 @@ SANDBOX = (sys.executable, "-c", "from airflow_sm_prefer.cli import main; main()
 def test_jobs_die_with_a_sandbox_that_is_killed_and_the_next_one_tidies_up(tmp_path: Path) -> None:
     jobs = tmp_path / "jobs"
     command = [*SANDBOX, "--workdir", str(jobs)]
-    sandbox = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # The shell's own AWS settings have no say in a sandbox.
+    shell = {
+        **os.environ,
+        "AWS_PROFILE": "not-here",
+        "AWS_USE_FIPS_ENDPOINT": "true",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+    }
+    sandbox = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=shell)
     try:
         run_forever(sandbox.stdout.readline().split()[-1], marker=str(tmp_path))
         until(lambda: len(alive(str(tmp_path))) > 1, seconds=60)
