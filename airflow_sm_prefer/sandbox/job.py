@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from airflow_sm_prefer.sandbox.demand import Candidate, Demand
+from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind, Demand
 from airflow_sm_prefer.sandbox.faults import JobFault
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.pace import Moment
 from airflow_sm_prefer.sandbox.quotas import Use
 from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult, RunSpec
+from airflow_sm_prefer.sandbox.warm_pools import WarmPool, is_harmless
 
 FAILURE_REASON_LENGTH = 1024
 
@@ -99,6 +100,7 @@ class Job:
         exit_message: What a processing container left.
         model_artifacts: Where the model is.
         retries: How often RetryStrategy has started it again.
+        pool: The warm pool that it has left, if it asked for one.
     """
 
     kind: JobKind
@@ -135,6 +137,7 @@ class Job:
     exit_message: str | None = None
     model_artifacts: str | None = None
     retries: int = 0
+    pool: WarmPool | None = None
 
     def __post_init__(self) -> None:
         self.move("Starting", Moment(self.created, self.arrived))
@@ -154,6 +157,28 @@ class Job:
         """The plan that the whole request names."""
         arn: str | None = self.request.get("ResourceConfig", {}).get("TrainingPlanArn")
         return arn
+
+    @property
+    def keep_alive(self) -> int:
+        """Seconds for which its instances are to be kept in a warm pool; 0 is not at all."""
+        return int(self.request.get("ResourceConfig", {}).get("KeepAlivePeriodInSeconds", 0))
+
+    @property
+    def leaves_pool(self) -> bool:
+        """Whether a warm pool follows its end (train-warm-pools).
+
+        One does if it completed, if it was stopped after its instances were up, or if it failed by its own fault.
+        """
+        if not self.keep_alive or self.selected is None or self.run_due is not None:
+            return False
+        on_spot = self.selected.kind is CapacityKind.SPOT
+        return not on_spot and (self.status != "Failed" or is_harmless(self.failure_reason))
+
+    def pool_deadline(self) -> float | None:
+        """Return the elapsed seconds until which its warm pool is kept, or None if none is."""
+        if self.pool is None or not self.pool.is_kept:
+            return None
+        return self.pool.opened + self.keep_alive
 
     def remember(self) -> None:
         """Keep the present state for Lists that lag behind."""
@@ -306,7 +331,7 @@ class Job:
     def _end(self, status: str, secondary: str, now: Moment) -> None:
         self.charge(now, counts=False)
         self.status = status
-        self.run_due = self.grace_ends = None
+        self.grace_ends = None
         self.ended = now.instant
         self.move(secondary, now)
         # AWS closes the last transition too: an ended job is in no status any longer.

@@ -59,7 +59,7 @@ class Jobs(Operations):
 
     def describe(self, caller: Caller, request: Request) -> Response:
         """Return a job's present state."""
-        return describe(self.find(caller, request))
+        return describe(self.find(caller, request), self.engine.clock.time())
 
     def stop(self, caller: Caller, request: Request) -> Response:
         """Begin to stop a live job; one that stops already goes on stopping.
@@ -77,8 +77,9 @@ class Jobs(Operations):
     def list(self, caller: Caller, request: Request) -> Response:
         """Return one page of jobs."""
         rows = self._visible(self.account(caller).jobs_of(self.KIND))
+        now = self.engine.clock.time()
         page, token = list_jobs(rows, request, self.engine.settings.modified_filter)
-        response: Response = {f"{self.KIND.word}JobSummaries": [summary(job) for job in page]}
+        response: Response = {f"{self.KIND.word}JobSummaries": [summary(job, now) for job in page]}
         if token is not None:
             response["NextToken"] = token
         return response

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from airflow_sm_prefer.sandbox import quotas
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import in_use, invalid, not_found
 from airflow_sm_prefer.sandbox.engine import Engine
+from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.operations.base import Operations, Request, Response
 from airflow_sm_prefer.sandbox.plans import Block, PlanSpec, plan_arn
 
@@ -45,7 +47,7 @@ class Offerings(Operations):
         """Buy what was offered.
 
         Raises:
-            ApiError: nothing of that id was offered, or a plan of that name is there.
+            ApiError: nothing of that id was offered, a plan of that name is there, or it is above the account's quota.
         """
         spec = self._offered.get(request["TrainingPlanOfferingId"])
         if spec is None:
@@ -54,6 +56,9 @@ class Offerings(Operations):
         arn = plan_arn(caller.region, caller.account, name)
         if arn in self.account(caller).plans:
             raise in_use(f"Training plan {arn} already exists.")
+        # The account's quota for the type has to be at least the plan's count (reserve-capacity-with-training-plans).
+        whole = quotas.Use(quotas.usage_quota(JobKind.TRAINING, spec.instance_type), spec.count)
+        quotas.check([whole], {}, self.engine.quotas)
         self.engine.buy_plan(caller, spec.named(name))
         return {"TrainingPlanArn": arn}
 

@@ -36,7 +36,8 @@ class Search(Operations):
     def search(self, caller: Caller, request: Request) -> Response:
         """Return the training jobs that an expression fits."""
         jobs = self.account(caller).jobs_of(JobKind.TRAINING)
-        rows = [row for row in map(_row, jobs) if fits(row, request.get("SearchExpression", {}))]
+        now = self.engine.clock.time()
+        rows = [row for job in jobs if fits(row := _row(job, now), request.get("SearchExpression", {}))]
         by = request.get("SortBy", "LastModifiedTime")
 
         def key(row: Response) -> tuple[Any, ...]:
@@ -63,8 +64,8 @@ def fits(row: Mapping[str, Any], expression: Mapping[str, Any]) -> bool:
     return any(answers) if expression.get("Operator") == "Or" else all(answers)
 
 
-def _row(job: Job) -> Response:
-    return describe(job) | {"Tags": [{"Key": key, "Value": value} for key, value in job.tags.items()]}
+def _row(job: Job, now: float) -> Response:
+    return describe(job, now) | {"Tags": [{"Key": key, "Value": value} for key, value in job.tags.items()]}
 
 
 def _passes(row: Mapping[str, Any], one: Mapping[str, Any]) -> bool:
