@@ -76,7 +76,7 @@ def selected_uses(kind: JobKind, candidate: Candidate) -> tuple[Use, ...]:
 
 
 def pool_uses(candidate: Candidate) -> tuple[Use, ...]:
-    """Return what a warm pool counts: its own quota, and what its job did (train-warm-pools-resource-limits)."""
+    """Return what a warm pool counts: its own quota first, and what its job did (train-warm-pools-resource-limits)."""
     own = Use(warm_pool_quota(candidate.instance_type), candidate.count)
     return (own, *selected_uses(JobKind.TRAINING, candidate))
 

@@ -7,6 +7,7 @@ from airflow_sm_prefer.sandbox import quotas, rules
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import in_use, invalid
 from airflow_sm_prefer.sandbox.demand import training_demand
+from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.operations.base import Request, Response
 from airflow_sm_prefer.sandbox.operations.jobs import Jobs
@@ -48,28 +49,41 @@ class TrainingJobs(Jobs):
         return self.list(caller, request)
 
     def update_training_job(self, caller: Caller, request: Request) -> Response:
-        """Change how a live job is profiled and debugged, or how long its instances are kept.
+        """Change how a live job is profiled and debugged, or how long the warm pool of an ended one is kept.
 
         Raises:
-            ApiError: it has ended; there are no warm pools to keep either.
+            ApiError: it has ended, or for its instances: it has no Available warm pool.
         """
         job = self.find(caller, request)
-        if job.status != "InProgress":
-            raise invalid(f"The request was rejected because the training job is in status {job.status}.")
         changes = {key: value for key, value in request.items() if key != "TrainingJobName"}
-        kept = changes.pop("ResourceConfig", {})
-        job.request |= changes | {"ResourceConfig": {**job.request["ResourceConfig"], **kept}}
-        job.touch(self.engine.time.now())
+        keep_alive = changes.pop("ResourceConfig", {}).get("KeepAlivePeriodInSeconds")
+        if job.status != "InProgress" and (changes or keep_alive is None):
+            raise invalid(f"The request was rejected because the training job is in status {job.status}.")
+        if keep_alive is not None:
+            self._refuse_without_pool(job)
+            self.engine.retain(job, keep_alive, self.engine.time.now())
+        else:
+            job.request |= changes
+            job.touch(self.engine.time.now())
         return {"TrainingJobArn": job.arn}
 
     def delete_training_job(self, caller: Caller, request: Request) -> Response:
         """Forget an ended job.
 
         Raises:
-            ApiError: it is still live.
+            ApiError: it is still live, or retains an Available warm pool.
         """
         job = self.find(caller, request)
+        if job.pool is not None and job.pool.is_kept:
+            raise in_use(f"The training job {job.arn} retains an Available warm pool and can't be deleted.")
         if job.is_live:
             raise in_use(f"The training job {job.arn} is in status {job.status} and can't be deleted.")
         self.engine.delete(job)
         return {}
+
+    def _refuse_without_pool(self, job: Job) -> None:
+        # KeepAlivePeriodInSeconds can be updated when the job is complete and its pool Available (train-warm-pools).
+        if job.pool is None or not job.pool.is_kept:
+            raise invalid(
+                "KeepAlivePeriodInSeconds can only be updated while the warm pool of the training job is Available."
+            )

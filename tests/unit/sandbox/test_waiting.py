@@ -240,7 +240,7 @@ class TestPlans:
     def test_jobs_end_half_an_hour_before_a_block_and_go_on_in_the_next(self):
         blocks = [{"starts": 0, "lasts": "2h"}, {"starts": "4h", "lasts": "4h"}]
         bench = Bench(seconds=7200, plans=[{**BLOCKS, "blocks": blocks}])
-        bench.train(resources=single(P5, TrainingPlanArn=PLAN), StoppingCondition={"MaxRuntimeInSeconds": 8000})
+        bench.train(resources=single(P5, TrainingPlanArn=PLAN), StoppingCondition={"MaxRuntimeInSeconds": 20_000})
         bench.advance(5399)
         assert bench.state() == ("InProgress", "Training")
         bench.advance(2)
@@ -254,13 +254,6 @@ class TestPlans:
         bench.advance(7200)
         assert bench.state() == ("Completed", "Completed")
         assert len(bench.runner.started) == 2
-
-    def test_a_job_ends_with_the_last_block_of_its_plan(self):
-        bench = Bench(seconds=7200, plans=[{**BLOCKS, "blocks": [{"lasts": "1h"}]}])
-        bench.train(resources=single(P5, TrainingPlanArn=PLAN))
-        bench.advance(1801)
-        assert bench.state() == ("Failed", "Failed")
-        assert bench.training()["FailureReason"].startswith("InsufficientCapacityError")
 
 
 LIMITS = {"MaxRuntimeInSeconds": 3600, "MaxWaitTimeInSeconds": 7200}
@@ -335,7 +328,7 @@ class TestEndings:
         bench = Bench({"*": Script(seconds=9000, stop_seconds=500)})
         bench.train()
         bench.advance(3600 + 119)
-        assert bench.state() == ("InProgress", "Training")
+        assert bench.state() == ("Stopping", "Stopping")
         bench.advance(2)
         shown = bench.training()
         assert bench.state() == ("Stopped", "MaxRuntimeExceeded")
@@ -393,7 +386,6 @@ class TestEndings:
         bench.train(RetryStrategy={"MaximumRetryAttempts": 1})
         bench.advance(200)
         assert bench.state() == ("Completed", "Completed")
-        assert "Restarting" in bench.history()
         assert len(bench.runner.started) == 2
 
     def test_a_retry_strategy_does_not_retry_the_users_errors(self):
