@@ -127,9 +127,12 @@ class Engine:
         self.wake.set()
 
     def stop(self, job: Job, cause: StopCause, now: Moment) -> None:
-        """Stop a live job: with a grace if it runs, at once if it doesn't."""
+        """Stop a live job: with a grace if it runs and AWS hasn't failed it, at once otherwise."""
         if self._floor.holder(job.number) is not None and job.run_due is None:
             job.ask_to_stop(cause, now)
+            if cause is StopCause.FAULT:
+                self._effects.kill((job.number, job.launches))
+                return
             if job.grace_ends is None:
                 job.grace_ends = now.elapsed + STOP_GRACE_SECONDS
                 self._agenda.add(job.grace_ends, job)
