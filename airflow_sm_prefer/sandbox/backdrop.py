@@ -33,7 +33,7 @@ def application() -> Application:
     os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
     # Moto lacks this one; its dispatcher finds operations by their names.
     IamResponse.simulate_principal_policy = _simulate_principal_policy  # type: ignore[attr-defined]
-    EventTemplateParser.parse = staticmethod(_target_input)  # type: ignore[method-assign, assignment]
+    EventTemplateParser.parse = staticmethod(_target_input)  # type: ignore[method-assign]
     app: Application = DomainDispatcherApplication(create_backend_app)
     return app
 
