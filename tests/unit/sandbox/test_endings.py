@@ -3,9 +3,6 @@
 import pytest
 
 from airflow_sm_prefer.sandbox import Script
-from airflow_sm_prefer.sandbox.capacity import Timeline
-from airflow_sm_prefer.sandbox.demand import CapacityKind
-from airflow_sm_prefer.sandbox.faults import JobFault
 from tests.unit.sandbox.builders import CPU, G5, P4D, P5, Bench, prefer, single
 
 INTERNAL = "InternalServerError: We encountered an internal error. Please try again."
@@ -224,7 +221,7 @@ class TestFailures:
 
     def test_an_attempt_may_lose_its_instances_to_a_job_that_came_before(self):
         bench = Bench(seconds=100, capacity={G5: [1, {"after": 5, "count": 2}]})
-        bench.sandbox.engine.faults.add_job(JobFault("mine", after=10))
+        bench.sandbox.change(job_faults=[{"job": "mine", "after": 10}])
         bench.train("big", prefer((G5, 2)))
         bench.train("mine", RetryStrategy={"MaximumRetryAttempts": 1})
         bench.advance(11)
@@ -322,7 +319,7 @@ class TestSpot:
         self.spot(bench)
         bench.advance(7201)
         assert bench.state() == ("InProgress", "Interrupted")
-        bench.sandbox.engine.set_capacity(CapacityKind.SPOT, {G5: Timeline(((0, 1),))})
+        bench.sandbox.change(spot={G5: 1})
         bench.advance(200)
         assert bench.state()[1] in {"Stopping", "MaxWaitTimeExceeded"}
         bench.advance(121)

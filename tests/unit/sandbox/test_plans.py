@@ -5,7 +5,6 @@ import pytest
 from airflow_sm_prefer.sandbox import Script
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError
-from airflow_sm_prefer.sandbox.plans import Block, PlanSpec
 from tests.unit.sandbox.builders import G5, P4D, P5, PLAN, Bench, prefer, single, training
 
 TWO_BLOCKS = [{"starts": "1h", "lasts": "2h"}, {"starts": "6h", "lasts": "2h"}]
@@ -112,7 +111,7 @@ def test_a_plan_can_fail_while_jobs_are_on_it():
     bench.train(resources=on_plan())
     bench.advance(10)
     assert bench.state() == ("InProgress", "Training")
-    bench.sandbox.engine.set_plans([PlanSpec("december", P5, 1, (Block(0, 36_000),), status="Failed")])
+    bench.sandbox.change(plans=[plan(status="Failed")])
     bench.advance(1)
     assert bench.training()["FailureReason"].startswith("InsufficientCapacityError")
 
