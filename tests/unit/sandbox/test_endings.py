@@ -316,7 +316,7 @@ class TestSpot:
 
     def test_a_wait_limit_that_comes_during_the_grace_of_an_interruption_holds(self):
         bench = Bench(LONG, spot={G5: [0, {"after": 3700, "count": 1}, {"after": 7150, "count": 0}]})
-        self.spot(bench)
+        self.spot(bench, MaxRuntimeInSeconds=7000)
         bench.advance(7201)
         assert bench.state() == ("InProgress", "Interrupted")
         bench.sandbox.change(spot={G5: 1})

@@ -215,6 +215,18 @@ def test_a_pool_on_a_plan_ends_half_an_hour_before_the_block():
     assert bench.call("DescribeTrainingPlan", {"TrainingPlanName": "december"})["InUseInstanceCount"] == 0
 
 
+def test_a_stopped_jobs_pool_on_a_plan_ends_with_the_block_too():
+    plan = {"name": "december", "type": P5, "count": 1, "blocks": [{"lasts": "1h"}]}
+    bench = Bench(plans=[plan])
+    bench.train(resources=single(P5, TrainingPlanArn=PLAN, KeepAlivePeriodInSeconds=3600))
+    bench.advance(10)
+    bench.call("StopTrainingJob", {"TrainingJobName": "job"})
+    bench.advance(1789)
+    assert pool(bench)["Status"] == "Available"
+    bench.advance(2)
+    assert pool(bench)["Status"] == "Terminated"
+
+
 def test_a_cpu_job_has_a_pool_like_any_other():
     bench = ended(Bench(seconds=10, capacity={CPU: 1}), {**prefer(CPU), "KeepAlivePeriodInSeconds": 60})
     bench.train("next", prefer(CPU))
