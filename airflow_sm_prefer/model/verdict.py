@@ -144,6 +144,9 @@ _QUOTA = re.compile(
     r"(?:.*?utilization of (?P<used>\d+) Instances?)?(?:.*?delta of (?P<delta>\d+) Instances?)?",
     re.DOTALL,
 )
+_TOO_BIG = re.compile(
+    r"request delta of \d+ \w+ for '[^']+' is greater than the account-level service-limit", re.IGNORECASE
+)
 _NOT_IN_REGION = re.compile(r"requested resource (?P<resource>\S+) is not available in this region", re.IGNORECASE)
 _TYPE = re.compile(r"\bml\.[a-z0-9-]+\.[a-z0-9]+\b")
 
@@ -158,6 +161,8 @@ def judge_quota(text: str) -> Judgement:
     instance_type = named.group(0) if named else None
     if _NOT_IN_REGION.search(text):
         return Judgement(Verdict.TYPE_UNAVAILABLE, text, instance_type)
+    if _TOO_BIG.search(text):
+        return Judgement(Verdict.QUOTA_ZERO, text, instance_type)
     quota = _QUOTA.search(text)
     if quota is None:
         return Judgement(Verdict.QUOTA_BUSY, text, instance_type)

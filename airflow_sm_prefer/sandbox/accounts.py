@@ -30,14 +30,12 @@ class Account:
         jobs: By kind and name, ended ones included.
         plans: By ARN.
         usage: Instances that live jobs count against quotas with, by quota key.
-        used_names: Names of deleted jobs, which stay used.
     """
 
     caller: Caller
     jobs: dict[tuple[JobKind, str], Job] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
     usage: Counter[str] = field(default_factory=Counter)
-    used_names: set[tuple[JobKind, str]] = field(default_factory=set)
 
     def job(self, kind: JobKind, name: str) -> Job:
         """Return a job by its name.

@@ -33,8 +33,16 @@ def not_found() -> ApiError:
     return invalid("Requested resource not found.")
 
 
+def bad_token() -> ApiError:
+    """A NextToken that no page gave; AWS's text has that very placeholder.
+
+    Source: https://github.com/getmoto/moto/pull/4256
+    """
+    return invalid('Invalid pagination token because "{0}".')
+
+
 def in_use(message: str) -> ApiError:
-    """The name is taken; ended jobs keep theirs."""
+    """The name is taken, ended jobs keep theirs; or what is to be deleted is still live."""
     return ApiError("ResourceInUse", message)
 
 

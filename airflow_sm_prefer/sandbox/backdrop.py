@@ -38,6 +38,15 @@ def application() -> Application:
     return app
 
 
+def s3_application() -> Application:
+    """Return the WSGI application that is S3 whatever it is asked for.
+
+    The other one goes by the path or the body of a request without an Authorization header.
+    """
+    app: Application = create_backend_app("s3")
+    return app
+
+
 def account_of(access_key: str) -> str:
     """Return the account that an access key belongs to, as moto sees it."""
     return os.environ.get("MOTO_ACCOUNT_ID") or str(get_account_id_from(access_key))

@@ -1,6 +1,7 @@
 """The rules for what a job reads and writes: its channels, inputs, outputs and checkpoints.
 
-Sources: the API reference of Channel, DataSource, ProcessingInput, ProcessingS3Input and ProcessingOutput;
+Sources: the API reference of Channel, DataSource, S3DataSource, ProcessingInput, ProcessingS3Input, DatasetDefinition
+and ProcessingOutput;
 https://docs.aws.amazon.com/sagemaker/latest/dg/byoc-input-and-output.html; for the text on names that come twice
 https://github.com/aws/sagemaker-python-sdk/issues/3484.
 """
@@ -14,6 +15,7 @@ from typing import Any
 Breaches = Iterator[str]
 
 PROCESSING_ROOT = "/opt/ml/processing"
+_DATASETS = ("AthenaDatasetDefinition", "RedshiftDatasetDefinition")
 _TRAINING_SOURCES = ("S3DataSource", "FileSystemDataSource", "DatasetSource")
 
 
@@ -27,6 +29,7 @@ def channels(request: Mapping[str, Any]) -> Breaches:
     for channel in listed:
         yield from _source(channel, request)
         yield from _mode(channel, channel.get("InputMode", default))
+        yield from _manifest(channel, channel.get("InputMode", default))
 
 
 def _source(channel: Mapping[str, Any], request: Mapping[str, Any]) -> Breaches:
@@ -46,6 +49,16 @@ def _mode(channel: Mapping[str, Any], mode: str) -> Breaches:
     for member in ("CompressionType", "RecordWrapperType"):
         if channel.get(member, "None") != "None":
             yield f"Channel {channel['ChannelName']}: {member} is supported in Pipe input mode only, not in {mode}."
+
+
+def _manifest(channel: Mapping[str, Any], mode: str) -> Breaches:
+    """An augmented manifest is read in Pipe mode only, and it alone has attributes (S3DataSource)."""
+    source = channel["DataSource"].get("S3DataSource", {})
+    if source.get("S3DataType") == "AugmentedManifestFile":
+        if mode != "Pipe":
+            yield f"Channel {channel['ChannelName']}: AugmentedManifestFile requires Pipe input mode, not {mode}."
+    elif source.get("AttributeNames"):
+        yield f"Channel {channel['ChannelName']} has AttributeNames, which AugmentedManifestFile alone has."
 
 
 def inputs_and_outputs(request: Mapping[str, Any]) -> Breaches:
@@ -69,6 +82,8 @@ def _input(given: Mapping[str, Any]) -> Breaches:
         yield f"Input {given['InputName']} must have exactly one of S3Input and DatasetDefinition."
         return
     source = given.get("S3Input") or given["DatasetDefinition"]
+    if "DatasetDefinition" in given and sum(kind in source for kind in _DATASETS) != 1:
+        yield f"DatasetDefinition of input {given['InputName']} must have exactly one of {' and '.join(_DATASETS)}."
     yield from _local_path(f"Input {given['InputName']}", given, source)
     if source.get("S3CompressionType", "None") != "None" and source.get("S3InputMode") != "Pipe":
         yield f"Input {given['InputName']}: S3CompressionType Gzip is supported in Pipe input mode only."

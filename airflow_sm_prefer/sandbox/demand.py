@@ -80,7 +80,7 @@ def processing_demand(request: Mapping[str, Any], settings: Settings) -> Demand:
     """Return what a valid CreateProcessingJob request asks for; it has no pending limit."""
     cluster = request["ProcessingResources"]["ClusterConfig"]
     candidates = tuple(
-        Candidate(entry["InstanceType"], entry.get("InstanceCount") or cluster["InstanceCount"])
+        Candidate(entry["InstanceType"], entry.get("InstanceCount") or cluster.get("InstanceCount", 1))
         for entry in cluster.get("InstancePreferences", [cluster])
     )
     waits = settings.processing_shortage is ProcessingShortage.WAITS

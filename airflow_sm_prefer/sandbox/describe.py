@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow_sm_prefer.sandbox import defaults
 from airflow_sm_prefer.sandbox.job import Job, Transition
 from airflow_sm_prefer.sandbox.kinds import JobKind
 
@@ -19,17 +20,14 @@ def describe(job: Job, now: float | None = None) -> dict[str, Any]:
         now: The present instant, up to which a warm pool has been billed; without it, the last change.
     """
     shown = {key: value for key, value in job.request.items() if key not in _HIDDEN}
-    shown |= _common(job)
     if job.kind is JobKind.TRAINING:
-        shown["ResourceConfig"] = _resources(job, shown.get("ResourceConfig", {}))
-        shown.setdefault("StoppingCondition", {"MaxRuntimeInSeconds": 86_400})
-        shown |= _training(job)
+        shown = defaults.training(shown) | _common(job) | _training(job)
+        shown["ResourceConfig"] = _resources(job, shown["ResourceConfig"])
         shown["WarmPoolStatus"] = _pool(job, job.modified if now is None else now)
     else:
+        shown = defaults.processing(shown) | _common(job)
         resources = shown["ProcessingResources"]
-        cluster = _resources(job, resources["ClusterConfig"])
-        shown["ProcessingResources"] = {**resources, "ClusterConfig": cluster}
-        shown.setdefault("StoppingCondition", {"MaxRuntimeInSeconds": 86_400})
+        resources["ClusterConfig"] = _resources(job, resources["ClusterConfig"])
     return without_none(shown)
 
 

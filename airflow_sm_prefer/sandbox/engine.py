@@ -165,10 +165,8 @@ class Engine:
         self._note(job, always=True)
 
     def delete(self, job: Job) -> None:
-        """Forget an ended job; its name stays used."""
-        account = self._account_of(job)
-        del account.jobs[job.kind, job.name]
-        account.used_names.add((job.kind, job.name))
+        """Forget an ended job; its name can be used again."""
+        del self._account_of(job).jobs[job.kind, job.name]
 
     # What changes while it runs; callers hold the lock
 

@@ -30,6 +30,7 @@ def _filters(request: Mapping[str, Any]) -> Iterator[Filter]:
     if "NameContains" in request:
         yield lambda job: request["NameContains"] in job.name
     if "TrainingPlanArnEquals" in request:
+        # A plan of an entry of a list isn't looked for: AWS doesn't say, and a summary has one plan.
         yield lambda job: job.plan_arn == request["TrainingPlanArnEquals"]
     if "WarmPoolStatusEquals" in request:
         yield lambda job: job.pool is not None and job.pool.status == request["WarmPoolStatusEquals"]

@@ -1,7 +1,8 @@
 """Who may talk to the sandbox: it runs what it is sent, so no web page may send it anything.
 
 A page in a browser can't set an Authorization header or ours without asking first by CORS, which is never allowed
-here; a Host that isn't loopback shows DNS rebinding.
+here; a Host that isn't loopback shows DNS rebinding. What a page can do is name an address, in an image or a link, and
+an old browser says nothing of where that came from: an address alone, presigned or forged, reaches S3 and nothing else.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qs
 
 CONTROL_HEADER = "X-Sm-Prefer-Sandbox"
 CONTROL_VALUE = "control"
 CONTROL_PATH = "/_sandbox/"
+
+PRESIGNED_METHODS = ("GET", "HEAD", "PUT", "DELETE")
+"""What a presigned address may be asked with: no form can send the latter two."""
 
 _SIGV4 = re.compile(r"AWS4-[A-Z0-9-]+\s+Credential=([^,\s]+)")
 
@@ -25,11 +29,19 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a signature says: whose key, and for which Region and service."""
+    """What a signature says: whose key, and for which Region and service.
+
+    Attributes:
+        access_key: The key's id.
+        region: The Region.
+        service: The service, by its name in signatures.
+        in_query: Whether the address itself says so, as presigned ones do: anybody can make a browser ask for it.
+    """
 
     access_key: str
     region: str
     service: str
+    in_query: bool = False
 
 
 def check_sender(headers: Mapping[str, str]) -> None:
@@ -81,10 +93,20 @@ def signed_scope(headers: Mapping[str, str], query: str) -> Scope:
     if "X-Amz-Credential" in arguments and "X-Amz-Signature" in arguments:
         scope = _scope(arguments["X-Amz-Credential"][0])
         if scope.service == "s3":
-            return scope
+            return replace(scope, in_query=True)
     if "AWSAccessKeyId" in arguments and "Signature" in arguments:
-        return Scope(arguments["AWSAccessKeyId"][0], "us-east-1", "s3")
+        return Scope(arguments["AWSAccessKeyId"][0], "us-east-1", "s3", in_query=True)
     raise Refused("the request has no AWS Authorization header")
+
+
+def check_presigned(method: str) -> None:
+    """Let a request through that only its address signs.
+
+    Raises:
+        Refused: a form could have posted it.
+    """
+    if method not in PRESIGNED_METHODS:
+        raise Refused(f"a presigned address isn't asked with {method}, only with {', '.join(PRESIGNED_METHODS)}")
 
 
 def _scope(credential: str) -> Scope:

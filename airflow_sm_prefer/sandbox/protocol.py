@@ -17,6 +17,8 @@ from moto.core.utils import get_service_model
 
 from airflow_sm_prefer.sandbox.answers import write_answer
 from airflow_sm_prefer.sandbox.api_errors import ApiError
+from airflow_sm_prefer.sandbox.json_types import check_types, unreadable
+from airflow_sm_prefer.sandbox.shapes import service_model
 
 CONTENT_TYPE = "application/x-amz-json-1.1"
 
@@ -41,13 +43,18 @@ def read(service: str, operation: str, body: bytes) -> dict[str, Any]:
     Raises:
         ApiError: it isn't JSON, or a member has the wrong type.
     """
+    shape = service_model(service).operation_model(operation).input_shape
+    try:
+        given = json.loads(body or b"{}")
+    except ValueError:
+        raise unreadable("Unexpected token received from parser") from None
+    if shape is not None:
+        check_types(shape, [] if given is None else given)
     parser = JSONParser(_operation(service, operation), timestamp_parser=lambda v: parse_timestamp(v).timestamp())
     try:
-        if not isinstance(json.loads(body or b"{}"), dict):
-            raise TypeError
         parsed: dict[str, Any] = parser.parse({"body": body})  # type: ignore[typeddict-item]
-    except (ValueError, TypeError, AttributeError):
-        raise ApiError("SerializationException", "Start of structure or map found where not expected.") from None
+    except (ValueError, TypeError):
+        raise unreadable("STRING_VALUE can not be converted to a Timestamp") from None
     return parsed
 
 

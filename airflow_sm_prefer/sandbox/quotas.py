@@ -16,9 +16,6 @@ from airflow_sm_prefer.sandbox.kinds import JobKind
 UNLIMITED = 1_000_000
 """The quota that a scenario doesn't name."""
 
-DEFAULT_VOLUME_GB = 1024
-"""AWS's default for the size of a job's EBS volume."""
-
 
 @dataclass(frozen=True, slots=True)
 class Use:
@@ -48,13 +45,34 @@ def volume_quota(kind: JobKind) -> str:
     return f"Size of EBS volume for a {kind.value} job instance"
 
 
+def runtime_quota(kind: JobKind) -> str:
+    """Return the name of the quota on MaxRuntimeInSeconds."""
+    return f"Longest run time for a {kind.value} job"
+
+
+def size_quota(*, spot: bool = False) -> str:
+    """Return the name of the quota on the instances of one training job."""
+    return f"Maximum number of instances per {'spot ' if spot else ''}training job"
+
+
+JOB_LIMITS: Mapping[str, tuple[int, str]] = {
+    **{volume_quota(kind): (1024, "GBs") for kind in JobKind},
+    **{runtime_quota(kind): (432_000, "Seconds") for kind in JobKind},
+    **{size_quota(spot=spot): (20, "Instances") for spot in (False, True)},
+}
+"""The quotas on one job by itself: AWS's defaults and the units of its texts.
+
+Source: https://docs.aws.amazon.com/general/latest/gr/sagemaker.html
+"""
+
+
 def known_quota(name: str) -> bool:
     """Whether a quota of that name means anything here."""
     instance_type, _, rest = name.partition(" for ")
     per_type = {f"{spot}{kind} job usage" for kind in JobKind for spot in ("", "spot ")} | {"training warm pool usage"}
-    accounts = {quota(kind) for kind in JobKind for quota in (total_quota, volume_quota)}
-    accounts.add(total_quota(JobKind.TRAINING, spot=True))
-    return (instance_type.startswith("ml.") and rest in per_type) or name in accounts
+    of_type = instance_type.startswith("ml.") and rest in per_type
+    totals = {*map(total_quota, JobKind), total_quota(JobKind.TRAINING, spot=True)}
+    return of_type or name in JOB_LIMITS or name in totals
 
 
 def uses(kind: JobKind, demand: Demand) -> tuple[Use, ...]:
@@ -97,18 +115,26 @@ def check(wanted: Iterable[Use], used: Mapping[str, int], quotas: Mapping[str, i
             raise limit_exceeded(_limit_text(use, quotas[use.quota], used.get(use.quota, 0)))
 
 
-def check_volume(kind: JobKind, gigabytes: int, quotas: Mapping[str, int]) -> None:
-    """Let an EBS volume through, or refuse it.
+def check_limit(name: str, asked: int, quotas: Mapping[str, int]) -> None:
+    """Let a job through that is no bigger than one job may be, or refuse it.
+
+    The text is AWS's for a volume: https://github.com/aws/sagemaker-python-sdk/issues/4939.
+
+    Args:
+        name: One of :data:`JOB_LIMITS`.
+        asked: How much the job asks for.
+        quotas: What the account has instead of the defaults.
 
     Raises:
         ApiError: ``ResourceLimitExceeded``.
     """
-    name = volume_quota(kind)
-    limit = quotas.get(name, DEFAULT_VOLUME_GB)
-    if gigabytes > limit:
+    default, unit = JOB_LIMITS[name]
+    limit = quotas.get(name, default)
+    if asked > limit:
         raise limit_exceeded(
-            f"The account-level service limit '{name}' is {limit} GBs, with current utilization of 0 GBs and a "
-            f"request delta of {gigabytes} GBs. Please contact AWS support to request an increase for this limit."
+            f"The request delta of {asked} {unit} for '{name}' is greater than the account-level service-limit of "
+            f"{limit} {unit}. Please use AWS Service Quotas to request an increase for this quota. If AWS Service "
+            "Quotas is not available, contact AWS support to request an increase for this quota."
         )
 
 

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from airflow_sm_prefer import catalog
-from airflow_sm_prefer.sandbox import data_rules
+from airflow_sm_prefer.sandbox import config_rules, data_rules
 from airflow_sm_prefer.sandbox.api_errors import invalid
 from airflow_sm_prefer.sandbox.plans import JOBS_TARGET, Plan
 
@@ -44,17 +44,21 @@ def check_training(request: Mapping[str, Any], context: Context) -> None:
     Raises:
         ApiError: a ValidationException with the first breach.
     """
+    _raise_first([config_rules.serverless(request)])
     resources = request.get("ResourceConfig")
     if resources is None or "AlgorithmSpecification" not in request:
         missing = "ResourceConfig" if resources is None else "AlgorithmSpecification"
         raise invalid(f"{missing} is required.")
     _raise_first(
         [
-            _tags(request),
-            _image(request["AlgorithmSpecification"]),
+            tags(request.get("Tags", [])),
+            config_rules.image(request),
+            config_rules.profiler(request.get("ProfilerConfig", {})),
+            config_rules.debugger(request),
             data_rules.channels(request),
             _types(resources, others=("InstanceType", "InstanceGroups", "InstancePlacementConfig")),
             _counts(resources),
+            config_rules.placement(resources),
             _spot(request),
             _limits(request.get("StoppingCondition", {})),
             _plans(resources, context),
@@ -73,14 +77,19 @@ def check_processing(request: Mapping[str, Any], context: Context) -> None:
     cluster = request["ProcessingResources"]["ClusterConfig"]
     _raise_first(
         [
-            _tags(request),
+            tags(request.get("Tags", [])),
             data_rules.inputs_and_outputs(request),
             _types(cluster, others=("InstanceType",)),
-            _counts(cluster),
+            _counts(_with_default_count(cluster)),
             _processing_volume(cluster),
             _algorithm(request, context),
         ]
     )
+
+
+def _with_default_count(cluster: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without a list, InstanceCount is 1 unless it says otherwise (ProcessingClusterConfig)."""
+    return cluster if "InstancePreferences" in cluster else {"InstanceCount": 1, **cluster}
 
 
 def entries(resources: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -94,18 +103,36 @@ def _raise_first(rules: Iterable[Breaches]) -> None:
             raise invalid(breach)
 
 
-def _tags(request: Mapping[str, Any]) -> Breaches:
-    keys = [tag["Key"] for tag in request.get("Tags", [])]
-    if data_rules.repeated(key.lower() for key in keys):
-        yield "Duplicate tag keys found. Please note that Tag keys are case insensitive."
+def check_update(request: Mapping[str, Any]) -> None:
+    """Let an UpdateTrainingJob request through.
+
+    Raises:
+        ApiError: a ValidationException with the first breach.
+    """
+    _raise_first([config_rules.profiler(request.get("ProfilerConfig", {})), config_rules.debugger(request)])
+
+
+def check_tags(added: Iterable[Mapping[str, str]]) -> None:
+    """Let tags through that are to be added to a job.
+
+    Raises:
+        ApiError: a ValidationException with the first breach.
+    """
+    _raise_first([tags(added)])
+
+
+def tags(given: Iterable[Mapping[str, str]]) -> Breaches:
+    """Check tags. Keys know case, and those that begin with ``aws:`` in any case are AWS's own.
+
+    The text for a key that comes twice is SageMaker's for a trial component:
+    https://github.com/aws/sagemaker-python-sdk/pull/3608.
+    """
+    keys = [tag["Key"] for tag in given]
+    if data_rules.repeated(keys):
+        yield "Duplicate tag key"
     for key in keys:
         if key.lower().startswith("aws:"):
             yield f"Tag keys starting with 'aws:' are reserved for AWS: {key}"
-
-
-def _image(algorithm: Mapping[str, Any]) -> Breaches:
-    if ("TrainingImage" in algorithm) == ("AlgorithmName" in algorithm):
-        yield "Exactly one of TrainingImage and AlgorithmName must be given in AlgorithmSpecification."
 
 
 def _types(resources: Mapping[str, Any], others: tuple[str, ...]) -> Breaches:

@@ -29,7 +29,10 @@ class ProcessingShortage(StrEnum):
 
 
 class ModifiedFilter(StrEnum):
-    """When a List applies LastModifiedTimeAfter; before paging, pages are full, after it they may be empty."""
+    """When a List applies LastModifiedTimeAfter, and NameContains beside MaxResults.
+
+    Before paging, pages are full; after it they may be empty.
+    """
 
     AFTER_PAGING = "after_paging"
     BEFORE_PAGING = "before_paging"
@@ -45,7 +48,8 @@ class Settings:
         default_pending_seconds: The limit of an accelerated job that names none; documented for plans only.
         plan_expiry: How a job ends with the last block of its training plan.
         processing_shortage: Whether a processing job waits for capacity or fails.
-        modified_filter: Whether LastModifiedTimeAfter is applied before a List cuts its pages or after.
+        modified_filter: Whether LastModifiedTimeAfter, and NameContains beside MaxResults, are applied before a List
+            cuts its pages or after.
         list_delay_seconds: How long a List goes on showing the state before a change.
         double_events_every: Every so many state-change events is sent twice; 0 sends none twice.
         lose_events_every: Every so many state-change events is never sent; 0 loses none.

@@ -48,7 +48,9 @@ class Constraints:
             raise invalid(f"{len(breaches)} validation error{plural} detected: {'; '.join(breaches)}")
 
     def _any(self, shape: Shape, value: Any, path: str) -> Iterator[str]:
-        if isinstance(shape, StructureShape):
+        if value is None:
+            yield _null(path)
+        elif isinstance(shape, StructureShape):
             yield from self._structure(shape, value, path)
         elif isinstance(shape, ListShape):
             yield from self._list(shape, value, path)
@@ -63,7 +65,7 @@ class Constraints:
             if name in value:
                 yield from self._any(member, value[name], where)
             elif name in shape.required_members:
-                yield f"Value null at '{where}' failed to satisfy constraint: Member must not be null"
+                yield _null(where)
 
     def _list(self, shape: ListShape, value: list[Any], path: str) -> Iterator[str]:
         yield from self._length(shape, value, path)
@@ -125,6 +127,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     for theirs, ours in _CLASSES.items():
         pattern = pattern.replace(theirs, ours)
     return re.compile(pattern)
+
+
+def _null(path: str) -> str:
+    return f"Value null at '{path}' failed to satisfy constraint: Member must not be null"
 
 
 def _breach(value: Any, path: str, constraint: str) -> str:

@@ -33,6 +33,7 @@ class Endpoint:
         self._sandbox = sandbox
         self._control = Control(sandbox)
         self._backdrop = backdrop.application()
+        self._s3 = backdrop.s3_application()
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
@@ -44,8 +45,12 @@ class Endpoint:
                 guards.check_control(headers)
                 return self._control.respond(request)(environ, start_response)
             scope = guards.signed_scope(headers, environ.get("QUERY_STRING", ""))
+            if scope.in_query:
+                guards.check_presigned(request.method)
         except guards.Refused as refusal:
             return _forbidden(str(refusal))(environ, start_response)
+        if scope.in_query:
+            return self._s3(environ, start_response)
         response = self._ours(request, scope)
         if response is not None:
             return response(environ, start_response)

@@ -144,12 +144,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "19 training": (
         training(resources={**prefer(CPU), "VolumeSizeInGB": 1025}),
         SHORT,
-        "'Size of EBS volume for a training job instance' is 1024 GBs",
+        "'Size of EBS volume for a training job instance' is greater than the account-level service-limit of 1024",
     ),
     "19 processing": (
         processing(cluster={**prefer(CPU), "VolumeSizeInGB": 1025}),
         SHORT,
-        "'Size of EBS volume for a processing job instance' is 1024 GBs",
+        "'Size of EBS volume for a processing job instance' is greater than the account-level service-limit of 1024",
     ),
 }
 
@@ -233,7 +233,9 @@ class TestScripts:
             NameContains="long-page", SortBy="Name", SortOrder="Ascending", PaginationConfig={"PageSize": 2}
         )
         names = [[row["TrainingJobName"][-1] for row in page["TrainingJobSummaries"]] for page in pages]
-        assert names == [["0", "1"], ["2", "3"], ["4"]]
+        # A name is looked for in a page that is cut already, so that pages are short and may be empty.
+        assert [one for page in names for one in page] == ["0", "1", "2", "3", "4"]
+        assert max(map(len, names)) == 2
         found = sagemaker.get_paginator("search").paginate(
             Resource="TrainingJob",
             SearchExpression={

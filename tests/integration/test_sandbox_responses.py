@@ -17,7 +17,7 @@ from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.sandbox import Sandbox, Script, ScriptedRunner
 from airflow_sm_prefer.sandbox.runs import Ending
 from airflow_sm_prefer.sandbox.server import SandboxServer
-from tests.unit.sandbox.builders import CPU, G5, P5, prefer, processing, single, training
+from tests.unit.sandbox.builders import CPU, G5, P5, PLAN, prefer, processing, single, training
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -195,6 +195,10 @@ def _rest(sagemaker: Any, service_quotas: Any) -> None:
     sagemaker.describe_training_plan(TrainingPlanName="bought")
     quota = service_quotas.list_service_quotas(ServiceCode="sagemaker", MaxResults=1)["Quotas"][0]
     service_quotas.get_service_quota(ServiceCode="sagemaker", QuotaCode=quota["QuotaCode"])
+    service_quotas.list_aws_default_service_quotas(ServiceCode="sagemaker", MaxResults=1)
+    service_quotas.get_aws_default_service_quota(ServiceCode="sagemaker", QuotaCode=quota["QuotaCode"])
+    sagemaker.delete_processing_job(ProcessingJobName="fails")
+    sagemaker.search_training_plan_offerings(TrainingPlanArn=PLAN)
 
 
 def test_every_operation_of_the_sandbox_is_here(seen: dict[str, list[dict[str, Any]]]) -> None:

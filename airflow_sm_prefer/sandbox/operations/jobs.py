@@ -39,6 +39,8 @@ class Jobs(Operations):
         arn = account.job_arn(kind, name)
         self._refuse_used_name(account, name, arn)
         self._refuse_missing_types(demand)
+        runtime = request.get("StoppingCondition", {}).get("MaxRuntimeInSeconds", 0)
+        quotas.check_limit(quotas.runtime_quota(kind), runtime, self.engine.quotas)
         quotas.check(quotas.uses(kind, demand), account.usage, self.engine.quotas)
         now = self.engine.time.now()
         job = Job(
@@ -74,6 +76,20 @@ class Jobs(Operations):
             self.engine.stop(job, StopCause.USER, self.engine.time.now())
         return {}
 
+    def delete(self, caller: Caller, request: Request) -> Response:
+        """Forget an ended job; its name can be used again (DeleteTrainingJob, DeleteProcessingJob).
+
+        Raises:
+            ApiError: it is still live, or retains an Available warm pool.
+        """
+        job = self.find(caller, request)
+        if job.pool is not None and job.pool.is_kept:
+            raise in_use(f"The training job {job.arn} retains an Available warm pool and can't be deleted.")
+        if job.is_live:
+            raise in_use(f"The {self.KIND.value} job {job.arn} is in status {job.status} and can't be deleted.")
+        self.engine.delete(job)
+        return {}
+
     def list(self, caller: Caller, request: Request) -> Response:
         """Return one page of jobs."""
         rows = self._visible(self.account(caller).jobs_of(self.KIND))
@@ -106,8 +122,13 @@ class Jobs(Operations):
         return [state for job in jobs if (state := job.as_of(elapsed)) is not None]
 
     def _refuse_used_name(self, account: Account, name: str, arn: str) -> None:
-        if (self.KIND, name) in account.jobs or (self.KIND, name) in account.used_names:
-            raise in_use(f"Job name must be unique within an AWS account and region, and {arn} already exists.")
+        """AWS's text: https://github.com/aws/amazon-sagemaker-examples/pull/3108, for training jobs."""
+        if (self.KIND, name) in account.jobs:
+            kind = self.KIND.value
+            raise in_use(
+                f"{self.KIND.word} job names must be unique within an AWS account and region, and a {kind} job with "
+                f"this name already exists ({arn})"
+            )
 
     def _refuse_missing_types(self, demand: Demand) -> None:
         for candidate in demand.candidates:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
+
 from airflow_sm_prefer.sandbox import quotas
 from airflow_sm_prefer.sandbox.accounts import Caller
-from airflow_sm_prefer.sandbox.api_errors import in_use, invalid, not_found
+from airflow_sm_prefer.sandbox.api_errors import in_use, not_found
+from airflow_sm_prefer.sandbox.describe import without_none
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.operations.base import Operations, Request, Response
 from airflow_sm_prefer.sandbox.plans import Block, PlanSpec, plan_arn
+from airflow_sm_prefer.sandbox.shapes import service_model
 
+DAY_SECONDS = 86_400
 SOONEST_SECONDS = 30 * 60
 """A plan can begin in half an hour at the earliest (reserve-capacity-with-training-plans)."""
+
+LATEST_DAYS = 56
+"""How far ahead it can begin at the latest."""
+
+MOST_DAYS = 182
+"""How long it can last."""
 
 
 class Offerings(Operations):
@@ -24,30 +35,24 @@ class Offerings(Operations):
         self._offered: dict[str, PlanSpec] = {}
 
     def search_training_plan_offerings(self, caller: Caller, request: Request) -> Response:
-        """Offer one block of what is asked for, as early as may be.
+        """Offer one block of what is asked for, as early as may be; without a type, one of each.
 
-        Raises:
-            ApiError: no instance type, or no duration, is asked for.
+        Extensions of a plan aren't offered.
         """
-        if "InstanceType" not in request or "DurationHours" not in request:
-            raise invalid("InstanceType and DurationHours are required.")
-        elapsed = self.engine.time.now().elapsed
-        asked = self.engine.time.pace.elapsed_at(request.get("StartTimeAfter", 0))
-        block = Block(max(asked, elapsed + SOONEST_SECONDS), request["DurationHours"] * 3600)
-        ends = self.engine.time.pace.instant_of(block.ends)
-        targets = request.get("TargetResources", ["training-job"])
-        if ends > request.get("EndTimeBefore", ends) or "training-job" not in targets:
+        if "TrainingPlanArn" in request:
+            return {"TrainingPlanOfferings": [], "TrainingPlanExtensionOfferings": []}
+        block = self._block(request)
+        if block is None or "training-job" not in request.get("TargetResources", ["training-job"]):
             return {"TrainingPlanOfferings": []}
-        spec = PlanSpec("offered", request["InstanceType"], request.get("InstanceCount", 1), (block,), caller.region)
-        offering = f"tpo-{len(self._offered) + 1:06d}"
-        self._offered[offering] = spec
-        return {"TrainingPlanOfferings": [self._shown(caller, offering, spec)]}
+        types = [request["InstanceType"]] if "InstanceType" in request else reservable_types()
+        return {"TrainingPlanOfferings": [self._offer(caller, request, name, block) for name in types]}
 
     def create_training_plan(self, caller: Caller, request: Request) -> Response:
         """Buy what was offered.
 
         Raises:
-            ApiError: nothing of that id was offered, a plan of that name is there, or it is above the account's quota.
+            ApiError: nothing of that id was offered, a plan of that name is there, or the account may not use as many
+                instances in training jobs, which has to be allowed first (training-plan-quotas).
         """
         spec = self._offered.get(request["TrainingPlanOfferingId"])
         if spec is None:
@@ -56,11 +61,30 @@ class Offerings(Operations):
         arn = plan_arn(caller.region, caller.account, name)
         if arn in self.account(caller).plans:
             raise in_use(f"Training plan {arn} already exists.")
-        # The account's quota for the type has to be at least the plan's count (reserve-capacity-with-training-plans).
-        whole = quotas.Use(quotas.usage_quota(JobKind.TRAINING, spec.instance_type), spec.count)
-        quotas.check([whole], {}, self.engine.quotas)
+        wanted = quotas.Use(quotas.usage_quota(JobKind.TRAINING, spec.instance_type), spec.count)
+        quotas.check([wanted], {}, self.engine.quotas)
         self.engine.buy_plan(caller, spec.named(name))
         return {"TrainingPlanArn": arn}
+
+    def _block(self, request: Request) -> Block | None:
+        """Return the first stretch that is wanted and can be had, or None; plans last for whole days."""
+        elapsed = self.engine.time.now().elapsed
+        days = math.ceil(request.get("DurationHours", 24) / 24)
+        asked = self.engine.time.pace.elapsed_at(request.get("StartTimeAfter", 0))
+        block = Block(max(asked, elapsed + SOONEST_SECONDS), days * DAY_SECONDS)
+        too_long = days > MOST_DAYS or block.starts > elapsed + LATEST_DAYS * DAY_SECONDS
+        ends = self.engine.time.pace.instant_of(block.ends)
+        return None if too_long or ends > request.get("EndTimeBefore", ends) else block
+
+    def _offer(self, caller: Caller, request: Request, instance_type: str, block: Block) -> Response:
+        spec = PlanSpec("offered", instance_type, request.get("InstanceCount", 1), (block,), caller.region)
+        offering = f"tpo-{len(self._offered) + 1:06d}"
+        self._offered[offering] = spec
+        asked = {
+            "RequestedStartTimeAfter": request.get("StartTimeAfter"),
+            "RequestedEndTimeBefore": request.get("EndTimeBefore"),
+        }
+        return without_none(self._shown(caller, offering, spec) | asked)
 
     def _shown(self, caller: Caller, offering: str, spec: PlanSpec) -> Response:
         (block,) = spec.blocks
@@ -73,6 +97,7 @@ class Offerings(Operations):
             **length,
             "ReservedCapacityOfferings": [
                 {
+                    "ReservedCapacityType": "Instance",
                     "InstanceType": spec.instance_type,
                     "InstanceCount": spec.count,
                     "AvailabilityZone": f"{caller.region}a",
@@ -82,3 +107,8 @@ class Offerings(Operations):
                 }
             ],
         }
+
+
+def reservable_types() -> list[str]:
+    """Return the instance types that plans are for, as botocore knows them."""
+    return list(service_model("sagemaker").shape_for("ReservedCapacityInstanceType").metadata["enum"])

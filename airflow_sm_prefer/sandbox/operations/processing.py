@@ -15,7 +15,13 @@ class ProcessingJobs(Jobs):
     """Processing jobs."""
 
     KIND = JobKind.PROCESSING
-    NAMES = ("CreateProcessingJob", "DescribeProcessingJob", "StopProcessingJob", "ListProcessingJobs")
+    NAMES = (
+        "CreateProcessingJob",
+        "DescribeProcessingJob",
+        "StopProcessingJob",
+        "ListProcessingJobs",
+        "DeleteProcessingJob",
+    )
 
     def create_processing_job(self, caller: Caller, request: Request) -> Response:
         """Take in a job."""
@@ -23,7 +29,7 @@ class ProcessingJobs(Jobs):
         demand = processing_demand(request, self.engine.settings)
         if not all(catalog.has_local_storage(c.instance_type) for c in demand.candidates):
             volume = request["ProcessingResources"]["ClusterConfig"]["VolumeSizeInGB"]
-            quotas.check_volume(self.KIND, volume, self.engine.quotas)
+            quotas.check_limit(quotas.volume_quota(self.KIND), volume, self.engine.quotas)
         return self.create(caller, request, demand)
 
     def describe_processing_job(self, caller: Caller, request: Request) -> Response:
@@ -37,3 +43,7 @@ class ProcessingJobs(Jobs):
     def list_processing_jobs(self, caller: Caller, request: Request) -> Response:
         """List jobs."""
         return self.list(caller, request)
+
+    def delete_processing_job(self, caller: Caller, request: Request) -> Response:
+        """Forget an ended job."""
+        return self.delete(caller, request)

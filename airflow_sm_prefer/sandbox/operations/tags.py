@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from airflow_sm_prefer.sandbox.accounts import Caller
-from airflow_sm_prefer.sandbox.api_errors import invalid, not_found
+from airflow_sm_prefer.sandbox.api_errors import bad_token, invalid, not_found
 from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.operations.base import Operations, Request, Response
+from airflow_sm_prefer.sandbox.rules import check_tags
 
 MOST_TAGS = 50
 
@@ -16,17 +17,24 @@ class Tags(Operations):
     NAMES = ("ListTags", "AddTags", "DeleteTags")
 
     def list_tags(self, caller: Caller, request: Request) -> Response:
-        """List a job's tags."""
-        # A page holds 50 at least, and a job has no more.
+        """List a job's tags.
+
+        Raises:
+            ApiError: there is a token.
+        """
+        if "NextToken" in request:
+            # A page holds 50 at least, and a job has no more: there are no tokens.
+            raise bad_token()
         return {"Tags": _as_list(self._find(caller, request).tags)}
 
     def add_tags(self, caller: Caller, request: Request) -> Response:
         """Add tags to a job, or replace their values.
 
         Raises:
-            ApiError: it would have more than 50.
+            ApiError: a key is reserved or comes twice, or it would have more than 50.
         """
         job = self._find(caller, request)
+        check_tags(request["Tags"])
         tags = job.tags | {tag["Key"]: tag["Value"] for tag in request["Tags"]}
         if len(tags) > MOST_TAGS:
             raise invalid(f"A resource may have at most {MOST_TAGS} tags.")

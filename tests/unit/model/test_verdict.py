@@ -123,6 +123,12 @@ def test_one_error_code_covers_quotas_that_pass_and_those_that_do_not(text: str,
     assert judgement == Judgement(verdict, text, "ml.p3.2xlarge" if named else None)
 
 
+def test_a_job_that_is_too_big_by_itself_never_fits():
+    text = "The request delta of 1025 GBs for 'Size of EBS volume for a processing job instance' is greater than the "
+    text += "account-level service-limit of 1024 GBs. Please use AWS Service Quotas to request an increase."
+    assert judge_quota(text).verdict is Verdict.QUOTA_ZERO
+
+
 def seen(status: str, **fields: Any) -> Observation:
     return Observation(**{"name": "job", "status": status, "created": 1000.0, **fields})
 

@@ -7,7 +7,7 @@ import pytest
 from airflow_sm_prefer.sandbox import Sandbox
 from airflow_sm_prefer.sandbox.api_errors import ApiError
 from airflow_sm_prefer.sandbox.shapes import _compiled, service_model
-from tests.unit.sandbox.builders import G5, Bench, processing, single, training
+from tests.unit.sandbox.builders import G5, ROLE, Bench, processing, single, training
 
 S3 = {"S3DataSource": {"S3DataType": "S3Prefix", "S3Uri": "s3://bucket/in"}}
 DATASET = {
@@ -19,6 +19,23 @@ DATASET = {
         "OutputFormat": "PARQUET",
     }
 }
+
+
+REDSHIFT = {
+    "RedshiftDatasetDefinition": {
+        "ClusterId": "c",
+        "Database": "d",
+        "DbUser": "u",
+        "QueryString": "q",
+        "ClusterRoleArn": ROLE,
+        "OutputS3Uri": "s3://bucket/q",
+        "OutputFormat": "CSV",
+    }
+}
+
+
+def s3_source(**more: Any) -> dict[str, Any]:
+    return {"S3DataSource": {**S3["S3DataSource"], **more}}
 
 
 def channel(name: str = "train", source: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
@@ -89,9 +106,21 @@ REFUSED = {
         training(Tags=[{"Key": f"k{number}", "Value": ""} for number in range(51)]),
         "at 'tags' failed to satisfy constraint: Member must have length less than or equal to 50",
     ),
-    "a tag's key twice, but for its case": (
-        training(Tags=[{"Key": "Team", "Value": "a"}, {"Key": "team", "Value": "b"}]),
-        "Duplicate tag keys found. Please note that Tag keys are case insensitive.",
+    "an augmented manifest in File mode": (
+        training(InputDataConfig=[channel(source=s3_source(S3DataType="AugmentedManifestFile"))]),
+        "Channel train: AugmentedManifestFile requires Pipe input mode, not File",
+    ),
+    "attributes without an augmented manifest": (
+        training(InputDataConfig=[channel(source=s3_source(AttributeNames=["a"]))]),
+        "has AttributeNames, which AugmentedManifestFile alone has",
+    ),
+    "a data set from two databases": (
+        process({"InputName": "in", "DatasetDefinition": {**DATASET, **REDSHIFT, "LocalPath": "/opt/ml/processing/x"}}),
+        "exactly one of AthenaDatasetDefinition and RedshiftDatasetDefinition",
+    ),
+    "a data set from none": (
+        process({"InputName": "in", "DatasetDefinition": {"LocalPath": "/opt/ml/processing/x"}}),
+        "exactly one of AthenaDatasetDefinition and RedshiftDatasetDefinition",
     ),
     "a role that is a name": (
         training(RoleArn="SageMakerExecutionRole"),
@@ -195,6 +224,11 @@ VPC = {"SecurityGroupIds": ["sg-1"], "Subnets": ["subnet-1"]}
 ACCEPTED = [
     training(InputDataConfig=[channel(), channel("test", CompressionType="None", RecordWrapperType="None")]),
     training(InputDataConfig=[channel(CompressionType="Gzip", InputMode="Pipe")]),
+    training(
+        InputDataConfig=[
+            channel(source=s3_source(S3DataType="AugmentedManifestFile", AttributeNames=["a"]), InputMode="Pipe")
+        ]
+    ),
     training(InputDataConfig=[channel(source=FILE_SYSTEM)], VpcConfig=VPC),
     training(Tags=[{"Key": f"k{number}", "Value": ""} for number in range(50)]),
     training(Environment={f"V{number}": "" for number in range(100)}),

@@ -1,10 +1,12 @@
 """Lists: filters, order, pages."""
 
+import re
+
 import pytest
 
 from airflow_sm_prefer.sandbox import Script
 from airflow_sm_prefer.sandbox.api_errors import ApiError
-from tests.unit.sandbox.builders import P5, PLAN, Bench, single
+from tests.unit.sandbox.builders import P5, PLAN, Bench, prefer, single
 
 
 def names(bench: Bench, **request) -> list[str]:
@@ -68,8 +70,92 @@ def test_pages_follow_on_each_other_while_new_jobs_arrive(bench):
 
 def test_a_foreign_token_is_refused(bench):
     for token in ("nonsense", "eyJhIjogMX0="):
-        with pytest.raises(ApiError, match=r"Invalid NextToken\."):
+        with pytest.raises(ApiError) as caught:
             bench.call("ListTrainingJobs", {"NextToken": token})
+        assert caught.value.code == "ValidationException"
+        assert caught.value.message == 'Invalid pagination token because "{0}".'
+
+
+@pytest.mark.parametrize(
+    "other", [{"SortBy": "Name"}, {"SortOrder": "Ascending"}, {"NameContains": "a"}, {"StatusEquals": "Failed"}]
+)
+def test_a_token_is_good_for_its_own_question_only(bench, other):
+    token = bench.call("ListTrainingJobs", {"MaxResults": 1})["NextToken"]
+    with pytest.raises(ApiError, match="Invalid pagination token"):
+        bench.call("ListTrainingJobs", {"MaxResults": 1, "NextToken": token, **other})
+
+
+def test_the_next_page_may_be_of_another_size(bench):
+    token = bench.call("ListTrainingJobs", {"MaxResults": 1})["NextToken"]
+    assert names(bench, NextToken=token, MaxResults=100) == ["a", "b"]
+    assert names(bench, NextToken=token) == ["a", "b"]
+
+
+def test_a_token_is_of_characters_that_every_service_takes(bench):
+    token = bench.call("ListTrainingJobs", {"MaxResults": 1})["NextToken"]
+    assert re.fullmatch(r"[a-zA-Z0-9/+]*={0,2}", token)
+
+
+@pytest.mark.parametrize("modified_filter", ["after_paging", "before_paging"])
+def test_a_status_beside_max_results_is_looked_for_in_the_page_alone(modified_filter):
+    """ListTrainingJobs: the jobs are first retrieved ignoring StatusEquals, and then filtered."""
+    bench = Bench({"done": Script(seconds=1), "*": Script(seconds=99)}, settings={"modified_filter": modified_filter})
+    for name in ("done", "live"):
+        bench.train(name)
+        bench.advance(2)
+    page = bench.call("ListTrainingJobs", {"StatusEquals": "Completed", "MaxResults": 1})
+    assert page["TrainingJobSummaries"] == []
+    rest = {"StatusEquals": "Completed", "MaxResults": 1, "NextToken": page["NextToken"]}
+    assert names(bench, **rest) == ["done"]
+    assert names(bench, StatusEquals="Completed") == ["done"]
+
+
+@pytest.mark.parametrize(("modified_filter", "first"), [("after_paging", []), ("before_paging", ["b"])])
+def test_a_name_beside_max_results_is_looked_for_in_the_page_by_default(modified_filter, first):
+    bench = Bench(settings={"modified_filter": modified_filter})
+    for name in ("b", "a"):
+        bench.train(name)
+        bench.advance(1)
+    assert names(bench, NameContains="b", MaxResults=1) == first
+    assert names(bench, NameContains="b") == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "path", "words"),
+    [
+        ({"MaxResults": 0}, "maxResults", "value greater than or equal to 1"),
+        ({"MaxResults": 101}, "maxResults", "value less than or equal to 100"),
+        ({"SortBy": "Size"}, "sortBy", "enum value set: [Name, CreationTime, Status]"),
+        ({"SortOrder": "Up"}, "sortOrder", "enum value set: [Ascending, Descending]"),
+        ({"StatusEquals": "Done"}, "statusEquals", "enum value set: [InProgress, Completed"),
+        ({"NameContains": "a_b"}, "nameContains", "regular expression pattern: [a-zA-Z0-9\\-]+"),
+        ({"NameContains": "a" * 64}, "nameContains", "length less than or equal to 63"),
+        ({"TrainingPlanArnEquals": "december"}, "trainingPlanArnEquals", "length greater than or equal to 50"),
+        ({"NextToken": "a" * 8193}, "nextToken", "length less than or equal to 8192"),
+    ],
+)
+def test_a_bad_question_is_refused(request_, path, words):
+    with pytest.raises(ApiError) as caught:
+        Bench().call("ListTrainingJobs", request_)
+    assert f"at '{path}' failed to satisfy constraint: Member must" in caught.value.message
+    assert words in caught.value.message
+
+
+def test_created_and_modified_between_two_instants(bench):
+    begin = bench.sandbox.engine.time.pace.instant
+    assert names(bench, CreationTimeAfter=begin + 5, CreationTimeBefore=begin + 15) == ["a"]
+    assert names(bench, LastModifiedTimeBefore=begin + 5) == ["b"]
+    assert names(bench, CreationTimeAfter=begin) == ["c", "a"]
+
+
+def test_a_plan_of_an_entry_is_not_the_jobs_plan():
+    """AWS doesn't say; a summary has one plan, and so only a job's own is looked for."""
+    bench = Bench(plans=[{"name": "december", "type": P5, "count": 1}])
+    resources = prefer(P5)
+    resources["InstancePreferences"][0]["TrainingPlanArns"] = [PLAN]
+    bench.train("by-entry", resources)
+    bench.train("by-job", {**prefer(P5), "TrainingPlanArn": PLAN})
+    assert names(bench, TrainingPlanArnEquals=PLAN) == ["by-job"]
 
 
 def test_modification_is_filtered_after_paging_by_default(bench):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from airflow_sm_prefer.sandbox import Script
 from airflow_sm_prefer.sandbox.api_errors import ApiError
-from tests.unit.sandbox.builders import CPU, G5, P5, PLAN, Bench, prefer, single
+from airflow_sm_prefer.sandbox.operations.service_quotas import quota_code
+from tests.unit.sandbox.builders import G5, P5, PLAN, Bench, single
 
 HOUR = 3600
 
@@ -76,23 +76,116 @@ class TestPlans:
         request = {"InstanceType": P5, "DurationHours": 24}
         for more in ({"EndTimeBefore": bench.clock.time() + HOUR}, {"TargetResources": ["endpoint"]}):
             assert bench.call("SearchTrainingPlanOfferings", request | more) == {"TrainingPlanOfferings": []}
-        with pytest.raises(ApiError, match="are required"):
-            bench.call("SearchTrainingPlanOfferings", {})
+        for more in ({"DurationHours": 183 * 24}, {"StartTimeAfter": bench.clock.time() + 57 * 24 * HOUR}):
+            assert bench.call("SearchTrainingPlanOfferings", request | more) == {"TrainingPlanOfferings": []}
         with pytest.raises(ApiError, match="not found"):
             bench.call("CreateTrainingPlan", {"TrainingPlanName": "a", "TrainingPlanOfferingId": "none"})
+
+    def test_plans_of_several_statuses(self, bench):
+        wanted = [{"Name": "Status", "Value": value} for value in ("Scheduled", "Active")]
+        assert self.names(bench, Filters=wanted) == ["late", "early"]
+        assert self.names(bench, Filters=[{"Name": "Status", "Value": "Failed"}]) == []
+
+    def test_a_plan_is_named_by_its_arn_too(self, bench):
+        arn = PLAN.replace("december", "late")
+        assert bench.call("DescribeTrainingPlan", {"TrainingPlanName": arn})["TrainingPlanName"] == "late"
+
+    def test_without_a_type_every_type_is_offered_and_by_whole_days(self):
+        offers = Bench().call("SearchTrainingPlanOfferings", {"DurationHours": 25})["TrainingPlanOfferings"]
+        types = [offer["ReservedCapacityOfferings"][0]["InstanceType"] for offer in offers]
+        assert {P5, "ml.trn2.48xlarge"} <= set(types)
+        assert len(types) == len(set(types))
+        assert {offer["DurationHours"] for offer in offers} == {48}
+
+    def test_extensions_are_not_offered(self):
+        offers = Bench().call("SearchTrainingPlanOfferings", {"TrainingPlanArn": PLAN})
+        assert offers == {"TrainingPlanOfferings": [], "TrainingPlanExtensionOfferings": []}
+
+    def test_an_offer_repeats_what_was_asked(self):
+        bench = Bench()
+        request = {"InstanceType": P5, "StartTimeAfter": bench.clock.time() + HOUR, "EndTimeBefore": 4e9}
+        (offer,) = bench.call("SearchTrainingPlanOfferings", request)["TrainingPlanOfferings"]
+        assert (offer["RequestedStartTimeAfter"], offer["RequestedEndTimeBefore"]) == (bench.clock.time() + HOUR, 4e9)
+        assert offer["ReservedCapacityOfferings"][0]["StartTime"] == bench.clock.time() + HOUR
+
+    def test_a_plan_needs_the_quota_of_its_instances(self):
+        bench = Bench(quotas={f"{P5} for training job usage": 1})
+        request = {"InstanceType": P5, "InstanceCount": 2}
+        (offer,) = bench.call("SearchTrainingPlanOfferings", request)["TrainingPlanOfferings"]
+        bought = {"TrainingPlanName": "december", "TrainingPlanOfferingId": offer["TrainingPlanOfferingId"]}
+        with pytest.raises(ApiError, match=r"ResourceLimitExceeded: .*request delta of 2 Instances"):
+            bench.call("CreateTrainingPlan", bought)
+
+
+RULE = {"RuleConfigurationName": "r", "RuleEvaluatorImage": "i"}
 
 
 class TestUpdateAndDelete:
     def test_a_live_job_can_be_updated_and_not_deleted(self):
         bench = Bench()
         bench.train()
+        bench.advance(1)
         change = {"RemoteDebugConfig": {"EnableRemoteDebug": True}}
         bench.call("UpdateTrainingJob", {"TrainingJobName": "job", **change})
         assert bench.training()["RemoteDebugConfig"] == {"EnableRemoteDebug": True}
         with pytest.raises(ApiError, match="ResourceInUse"):
             bench.call("DeleteTrainingJob", {"TrainingJobName": "job"})
 
-    def test_an_ended_job_can_be_deleted_and_not_updated_and_its_name_stays_used(self):
+    def test_an_update_changes_what_it_names_and_nothing_else(self):
+        bench = Bench()
+        profiler = {"S3OutputPath": "s3://bucket/p", "ProfilingIntervalInMilliseconds": 500}
+        bench.train(ProfilerConfig=profiler, ProfilerRuleConfigurations=[RULE])
+        for change in ({"DisableProfiler": True}, {"ProfilingIntervalInMilliseconds": 1000}):
+            bench.call("UpdateTrainingJob", {"TrainingJobName": "job", "ProfilerConfig": change})
+        bench.call("UpdateTrainingJob", {"TrainingJobName": "job", "ProfilerRuleConfigurations": []})
+        shown = bench.training()
+        assert shown["ProfilerConfig"] == {
+            **profiler,
+            "ProfilingIntervalInMilliseconds": 1000,
+            "DisableProfiler": True,
+        }
+        assert shown["ProfilingStatus"] == "Disabled"
+        assert shown["ProfilerRuleConfigurations"] == []
+
+    def test_remote_debugging_needs_a_container(self):
+        bench = Bench(capacity={G5: [0, {"after": 5, "count": 1}]})
+        bench.train()
+        change = {"TrainingJobName": "job", "RemoteDebugConfig": {"EnableRemoteDebug": True}}
+        with pytest.raises(ApiError, match="Downloading or Training only; the training job is in Pending"):
+            bench.call("UpdateTrainingJob", change)
+        bench.advance(6)
+        bench.call("UpdateTrainingJob", change)
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"ProfilerConfig": {"ProfilingIntervalInMilliseconds": 300}}, "must be one of [100, 200"),
+            ({"ProfilerRuleConfigurations": [RULE, RULE]}, "duplicate rule configuration names: ['r']"),
+            ({"ResourceConfig": {}}, "Value null at 'resourceConfig.keepAlivePeriodInSeconds'"),
+            ({"ResourceConfig": {"KeepAlivePeriodInSeconds": 21_601}}, "less than or equal to 21600"),
+        ],
+    )
+    def test_a_bad_update_is_refused(self, change, words):
+        bench = Bench()
+        bench.train()
+        with pytest.raises(ApiError) as caught:
+            bench.call("UpdateTrainingJob", {"TrainingJobName": "job", **change})
+        assert words in caught.value.message
+
+    def test_a_processing_job_is_deleted_alike(self):
+        bench = Bench(seconds=1)
+        bench.process()
+        name = {"ProcessingJobName": "job"}
+        with pytest.raises(ApiError, match=r"ResourceInUse: The processing job .* is in status InProgress"):
+            bench.call("DeleteProcessingJob", name)
+        bench.advance(2)
+        bench.call("DeleteProcessingJob", name)
+        for operation in ("DescribeProcessingJob", "DeleteProcessingJob"):
+            with pytest.raises(ApiError, match=r"Requested resource not found\."):
+                bench.call(operation, name)
+        bench.process()
+
+    def test_an_ended_job_can_be_deleted_and_not_updated_and_its_name_is_free_again(self):
         bench = Bench(seconds=1)
         bench.train()
         bench.advance(2)
@@ -101,69 +194,8 @@ class TestUpdateAndDelete:
         bench.call("DeleteTrainingJob", {"TrainingJobName": "job"})
         with pytest.raises(ApiError, match="not found"):
             bench.training()
-        with pytest.raises(ApiError, match="ResourceInUse"):
-            bench.train()
-
-
-class TestSearch:
-    @pytest.fixture
-    def bench(self) -> Bench:
-        bench = Bench({"bad": Script.fails("AlgorithmError: no", seconds=1)})
-        bench.train("good", prefer(G5), Tags=[{"Key": "team", "Value": "a"}])
-        bench.train("bad", prefer(CPU), Tags=[{"Key": "team", "Value": "b"}])
-        bench.advance(5)
-        return bench
-
-    def found(self, bench: Bench, *filters: tuple[str, ...], **more) -> list[str]:
-        rows = [dict(zip(("Name", "Operator", "Value"), one, strict=False)) for one in filters]
-        filters_given = {"Filters": rows} if rows else {}
-        expression = {"SearchExpression": filters_given | more} if rows or more else {}
-        results = bench.call("Search", {"Resource": "TrainingJob", "SortBy": "TrainingJobName", **expression})
-        assert results["TotalHits"]["Value"] == len(results["Results"])
-        return [row["TrainingJob"]["TrainingJobName"] for row in results["Results"]]
-
-    @pytest.mark.parametrize(
-        ("one", "names"),
-        [
-            (("TrainingJobStatus", "Equals", "Failed"), ["bad"]),
-            (("TrainingJobStatus", "NotEquals", "Failed"), ["good"]),
-            (("ResourceConfig.SelectedInstanceType", "Equals", G5), ["good"]),
-            (("Tags.team", "Equals", "b"), ["bad"]),
-            (("FailureReason", "Contains", "Algorithm"), ["bad"]),
-            (("FailureReason", "Exists"), ["bad"]),
-            (("FailureReason", "NotExists"), ["good"]),
-            (("FailureReason", "NotEquals", "x"), ["good", "bad"]),
-            (("TrainingJobName", "In", "good,other"), ["good"]),
-            (("CreationTime", "GreaterThan", "2020-01-01T00:00:00Z"), ["good", "bad"]),
-            (("CreationTime", "LessThan", "1600000000"), []),
-            (("CreationTime", "GreaterThanOrEqualTo", "1600000000"), ["good", "bad"]),
-            (("CreationTime", "LessThanOrEqualTo", "1600000000"), []),
-            (("ResourceConfig.InstanceType.x", "Equals", "y"), []),
-        ],
-    )
-    def test_one_filter(self, bench, one, names):
-        assert self.found(bench, one) == names
-
-    def test_filters_and_parts_together(self, bench):
-        assert self.found(bench) == ["good", "bad"]
-        failed, good = ("TrainingJobStatus", "Equals", "Failed"), ("TrainingJobName", "Equals", "good")
-        assert self.found(bench, failed, good) == []
-        assert self.found(bench, failed, good, Operator="Or") == ["good", "bad"]
-        part = {"Filters": [{"Name": "TrainingJobName", "Operator": "Equals", "Value": "bad"}]}
-        assert self.found(bench, failed, SubExpressions=[part]) == ["bad"]
-
-    def test_what_cannot_be_read_is_refused(self, bench):
-        with pytest.raises(ApiError, match="Invalid filter value"):
-            self.found(bench, ("CreationTime", "GreaterThan", "yesterday"))
-        nested = {"NestedPropertyName": "InputDataConfig", "Filters": [{"Name": "a", "Value": "b"}]}
-        with pytest.raises(ApiError, match="NestedFilters"):
-            self.found(bench, NestedFilters=[nested])
-
-    def test_results_come_in_pages_with_their_tags(self, bench):
-        first = bench.call("Search", {"Resource": "TrainingJob", "MaxResults": 1})
-        assert first["Results"][0]["TrainingJob"]["Tags"]
-        rest = bench.call("Search", {"Resource": "TrainingJob", "NextToken": first["NextToken"]})
-        assert len(rest["Results"]) == 1
+        bench.train()
+        assert bench.state()[0] == "InProgress"
 
 
 class TestServiceQuotas:
@@ -182,9 +214,28 @@ class TestServiceQuotas:
         assert bench.call("ListServiceQuotas", request) == {"Quotas": [quota]}
         assert len({q["QuotaCode"] for q in quotas}) == len(quotas)
 
-    def test_an_unknown_code(self):
-        with pytest.raises(ApiError, match="NoSuchResourceException"):
-            Bench().call("GetServiceQuota", {"ServiceCode": "sagemaker", "QuotaCode": "L-0"})
+    @pytest.mark.parametrize("operation", ["GetServiceQuota", "GetAWSDefaultServiceQuota", "ListServiceQuotas"])
+    def test_an_unknown_code(self, operation):
+        with pytest.raises(ApiError, match=r"NoSuchResourceException: .*specified quota does not exist"):
+            Bench().call(operation, {"ServiceCode": "sagemaker", "QuotaCode": "L-0"})
+
+    def test_what_was_raised_and_what_it_was_before(self):
+        name = "Longest run time for a training job"
+        request = {"ServiceCode": "sagemaker", "QuotaCode": quota_code(name)}
+        bench = Bench(quotas={name: 864_000})
+        assert bench.call("GetServiceQuota", request)["Quota"]["Value"] == 864_000
+        assert bench.call("GetAWSDefaultServiceQuota", request)["Quota"]["Value"] == 432_000
+        page = bench.call("ListAWSDefaultServiceQuotas", {"ServiceCode": "sagemaker", "MaxResults": 1})
+        rest = {"ServiceCode": "sagemaker", "MaxResults": 100, "NextToken": page["NextToken"]}
+        assert bench.call("ListAWSDefaultServiceQuotas", rest)["Quotas"]
+
+    def test_none_of_them_is_of_a_single_resource(self):
+        request = {"ServiceCode": "sagemaker", "QuotaAppliedAtLevel": "RESOURCE"}
+        assert Bench().call("ListServiceQuotas", request) == {"Quotas": []}
+
+    def test_a_foreign_token(self):
+        with pytest.raises(ApiError, match="InvalidPaginationTokenException"):
+            Bench().call("ListServiceQuotas", {"ServiceCode": "sagemaker", "NextToken": "abc"})
 
 
 class TestEvents:

@@ -1,152 +1,114 @@
-"""Service quotas: what is counted against which, when it is refused, and when it is free again."""
+"""Service quotas, by the words of the refusal."""
+
+from typing import Any
 
 import pytest
 
-from airflow_sm_prefer.sandbox.accounts import Caller
-from airflow_sm_prefer.sandbox.api_errors import ApiError
-from tests.unit.sandbox.builders import CPU, G5, P4D, P5, PLAN, Bench, prefer, processing, single, training
+from tests.unit.sandbox.builders import CPU, G5, P5, Bench, prefer, processing, single, training
+from tests.unit.sandbox.test_rules import SPOT, refusal
 
-SPOT = {"EnableManagedSpotTraining": True, "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60}}
-PLANS = [{"name": "december", "type": P5, "count": 2}]
-
-
-def refusal(bench: Bench, operation: str, request: dict) -> str:
-    with pytest.raises(ApiError) as caught:
-        bench.call(operation, request)
-    assert (caught.value.code, caught.value.status) == ("ResourceLimitExceeded", 400)
-    return str(caught.value)
+ADVICE = (
+    "Please use AWS Service Quotas to request an increase for this quota. If AWS Service Quotas is not available, "
+    "contact AWS support to request an increase for this quota."
+)
 
 
-def test_a_quota_of_zero_refuses_every_job():
-    bench = Bench(quotas={f"{G5} for training job usage": 0})
-    assert (
-        f"The account-level service limit '{G5} for training job usage' is 0 Instances, with current utilization of "
-        "0 Instances and a request delta of 1 Instances. Please contact AWS support to request an increase for this "
-        "limit."
-    ) in refusal(bench, "CreateTrainingJob", training())
-    assert bench.call("ListTrainingJobs")["TrainingJobSummaries"] == []
+def create(kind: str, resources: dict[str, Any] | None = None, **more: Any) -> tuple[str, dict[str, Any]]:
+    """An operation and its request."""
+    if kind == "training":
+        return "CreateTrainingJob", training(resources=resources, **more)
+    return "CreateProcessingJob", processing(cluster=resources, **more)
 
 
-def test_a_busy_quota_refuses_a_job_and_says_what_is_used():
-    bench = Bench(quotas={f"{G5} for training job usage": 3})
-    bench.train("a", prefer((G5, 2)))
-    text = refusal(bench, "CreateTrainingJob", training("b", prefer((G5, 2))))
-    assert "is 3 Instances, with current utilization of 2 Instances and a request delta of 2 Instances" in text
-
-
-def test_every_entry_is_checked_at_its_own_count_whatever_has_capacity():
-    bench = Bench(quotas={f"{P4D} for training job usage": 3})
-    text = refusal(bench, "CreateTrainingJob", training(resources=prefer((G5, 1), (P4D, 4))))
-    assert f"'{P4D} for training job usage' is 3 Instances" in text
-    bench.train(resources=prefer((G5, 1), (P4D, 3)))
-
-
-def test_an_ended_job_leaves_its_quota():
-    bench = Bench(seconds=10, quotas={f"{G5} for training job usage": 1})
-    bench.train("a")
-    bench.advance(11)
-    bench.train("b")
-    bench.call("StopTrainingJob", {"TrainingJobName": "b"})
-    bench.advance(1)
-    bench.train("c")
-
-
-def test_a_failed_job_leaves_its_quota():
-    bench = Bench(capacity={CPU: 0}, quotas={f"{CPU} for training job usage": 1})
-    bench.train("a", prefer(CPU))
-    bench.advance(1)
-    assert bench.state("a") == ("Failed", "Failed")
-    bench.train("b", prefer(CPU))
-
-
-def test_a_waiting_job_counts_with_each_of_its_types_and_a_running_one_with_its_own():
-    quotas = {f"{P5} for training job usage": 1, f"{G5} for training job usage": 1}
-    bench = Bench(capacity={P5: 0, G5: [0, {"after": 60, "count": 5}]}, quotas=quotas)
-    bench.train("a", prefer(P5, G5))
-    for instance_type in (P5, G5):
-        refusal(bench, "CreateTrainingJob", training("b", prefer(instance_type)))
-    bench.advance(61)
-    assert bench.state("a") == ("InProgress", "Training")
-    refusal(bench, "CreateTrainingJob", training("b", prefer(G5)))
-    bench.train("b", prefer(P5))
-
-
-def test_the_account_total_counts_all_types_together():
-    bench = Bench(quotas={"Number of instances across all training jobs": 4})
-    bench.train("a", prefer((G5, 2)))
-    bench.train("b", prefer(CPU))
-    text = refusal(bench, "CreateTrainingJob", training("c", prefer((P5, 2))))
-    assert "'Number of instances across all training jobs' is 4 Instances, with current utilization of 3" in text
-    bench.train("c", prefer((P5, 1)))
-    bench.process()
-
-
-def test_a_list_counts_against_the_account_total_with_its_largest_entry():
-    bench = Bench(quotas={"Number of instances across all training jobs": 4})
-    assert "delta of 8 Instances" in refusal(bench, "CreateTrainingJob", training(resources=prefer((P5, 1), (G5, 8))))
-
-
-def test_processing_jobs_have_quotas_of_their_own():
-    quotas = {"Number of instances across all processing jobs": 2, f"{CPU} for processing job usage": 1}
-    bench = Bench(quotas=quotas)
-    bench.process("a")
-    assert f"'{CPU} for processing job usage' is 1" in refusal(bench, "CreateProcessingJob", processing("b"))
-    text = refusal(bench, "CreateProcessingJob", processing("b", prefer(("ml.m5.large", 2))))
-    assert "'Number of instances across all processing jobs' is 2 Instances, with current utilization of 1" in text
-    bench.process("b", prefer("ml.m5.large"))
-    bench.train(resources=prefer((CPU, 8)))
-
-
-def test_spot_has_quotas_of_its_own():
-    quotas = {
-        f"{G5} for spot training job usage": 1,
-        f"{G5} for training job usage": 0,
-        "Number of instances across all training jobs": 0,
-        "Number of instances across all spot training jobs": 2,
-    }
-    bench = Bench(quotas=quotas)
-    bench.train("a", single(G5), **SPOT)
-    text = refusal(bench, "CreateTrainingJob", training("b", single(G5), **SPOT))
-    assert f"'{G5} for spot training job usage' is 1" in text
-    text = refusal(bench, "CreateTrainingJob", training("b", single(CPU, 2), **SPOT))
-    assert "'Number of instances across all spot training jobs' is 2 Instances, with current utilization of 1" in text
-    refusal(bench, "CreateTrainingJob", training("b", single(CPU)))
-
-
-def test_a_job_on_a_plan_counts_against_the_quota_of_its_type():
-    bench = Bench(quotas={f"{P5} for training job usage": 1}, plans=PLANS)
-    bench.train("a", single(P5, TrainingPlanArn=PLAN))
-    assert bench.state("a") == ("InProgress", "Training")
-    refusal(bench, "CreateTrainingJob", training("b", single(P5, TrainingPlanArn=PLAN)))
-
-
-def test_a_plan_cannot_be_bought_above_the_quota_of_its_type():
+def test_every_entry_is_checked_at_its_own_count():
     bench = Bench(quotas={f"{P5} for training job usage": 1})
-    asked = {"InstanceType": P5, "InstanceCount": 2, "DurationHours": 24, "TargetResources": ["training-job"]}
-    (offer,) = bench.call("SearchTrainingPlanOfferings", asked)["TrainingPlanOfferings"]
-    purchase = {"TrainingPlanName": "december", "TrainingPlanOfferingId": offer["TrainingPlanOfferingId"]}
-    assert f"'{P5} for training job usage' is 1" in refusal(bench, "CreateTrainingPlan", purchase)
+    error = refusal(bench, "CreateTrainingJob", training(resources=prefer(G5, (P5, 2))))
+    assert (error.code, error.message) == (
+        "ResourceLimitExceeded",
+        f"The account-level service limit '{P5} for training job usage' is 1 Instances, with current utilization "
+        "of 0 Instances and a request delta of 2 Instances. Please contact AWS support to request an increase "
+        "for this limit.",
+    )
 
 
-@pytest.mark.parametrize("caller", [Caller("123456789012", "eu-west-1"), Caller("210987654321", "us-east-1")])
-def test_every_account_and_region_has_its_own_utilization(caller):
-    bench = Bench(quotas={f"{G5} for training job usage": 1})
-    bench.train()
-    bench.call("CreateTrainingJob", training(), caller)
+def test_what_is_in_use_counts_until_it_ends():
+    bench = Bench(seconds=100, quotas={f"{G5} for training job usage": 1})
+    bench.train("first")
+    error = refusal(bench, "CreateTrainingJob", training("second"))
+    assert "with current utilization of 1 Instances" in error.message
+    bench.advance(101)
+    bench.train("second")
 
 
-def test_a_refused_request_uses_neither_its_name_nor_a_quota():
-    bench = Bench(quotas={f"{G5} for training job usage": 1, f"{P5} for training job usage": 0})
-    refusal(bench, "CreateTrainingJob", training(resources=prefer(G5, P5)))
-    bench.train(resources=prefer(G5))
+def test_a_waiting_list_counts_with_every_type_and_a_running_one_with_its_own():
+    quotas = {f"{P5} for training job usage": 1, f"{G5} for training job usage": 1}
+    bench = Bench(capacity={P5: 0, G5: 0}, quotas=quotas)
+    bench.train("list", prefer(P5, G5))
+    assert refusal(bench, "CreateTrainingJob", training("other", prefer(P5))).code == "ResourceLimitExceeded"
+    bench.sandbox.change(capacity={G5: 1})
+    bench.train("other", prefer(P5))
 
 
-def test_an_interrupted_or_restarted_job_goes_on_counting_once():
-    bench = Bench(seconds=100, quotas={f"{G5} for training job usage": 2}, job_faults=[{"job": "a", "after": 10}])
-    bench.train("a", RetryStrategy={"MaximumRetryAttempts": 1})
-    bench.advance(20)
-    assert len(bench.runner.started) == 2
-    bench.train("b")
-    refusal(bench, "CreateTrainingJob", training("c"))
-    bench.advance(200)
-    bench.train("c", prefer((G5, 2)))
+def test_the_accounts_total_counts_all_types():
+    bench = Bench(quotas={"Number of instances across all processing jobs": 4})
+    bench.process("first", prefer((CPU, 3)))
+    error = refusal(bench, "CreateProcessingJob", processing("second", prefer(("ml.m4.xlarge", 2))))
+    assert "'Number of instances across all processing jobs' is 4 Instances" in error.message
+    assert "utilization of 3 Instances and a request delta of 2" in error.message
+
+
+def test_spot_has_a_quota_of_its_own():
+    limits = {"MaxRuntimeInSeconds": 10, "MaxWaitTimeInSeconds": 10}
+    bench = Bench(quotas={f"{G5} for spot training job usage": 0})
+    bench.train("on-demand", single(G5))
+    error = refusal(bench, "CreateTrainingJob", training("spot", single(G5), **SPOT, StoppingCondition=limits))
+    assert f"'{G5} for spot training job usage' is 0 Instances" in error.message
+
+
+@pytest.mark.parametrize("kind", ["training", "processing"])
+def test_a_volume_over_the_quota_is_refused_for_ebs_types_only(kind):
+    error = refusal(Bench(), *create(kind, {**prefer(CPU), "VolumeSizeInGB": 1025}))
+    assert (error.code, error.message) == (
+        "ResourceLimitExceeded",
+        f"The request delta of 1025 GBs for 'Size of EBS volume for a {kind} job instance' is greater than the "
+        f"account-level service-limit of 1024 GBs. {ADVICE}",
+    )
+    Bench(quotas={f"Size of EBS volume for a {kind} job instance": 1025}).call(
+        *create(kind, {**prefer(CPU), "VolumeSizeInGB": 1025})
+    )
+
+
+def test_a_volume_of_a_type_with_storage_of_its_own_is_no_ebs_volume():
+    Bench().train(resources={**prefer(G5), "VolumeSizeInGB": 1025})
+
+
+@pytest.mark.parametrize("kind", ["training", "processing"])
+def test_a_job_may_run_for_five_days_unless_the_quota_was_raised(kind):
+    request = create(kind, StoppingCondition={"MaxRuntimeInSeconds": 432_001})
+    name = f"Longest run time for a {kind} job"
+    error = refusal(Bench(), *request)
+    assert error.code == "ResourceLimitExceeded"
+    assert error.message.startswith(f"The request delta of 432001 Seconds for '{name}' is greater than")
+    Bench(quotas={name: 500_000}).call(*request)
+
+
+def test_a_training_job_may_have_twenty_instances_unless_the_quota_was_raised():
+    request = create("training", prefer(G5, (P5, 21)))
+    name = "Maximum number of instances per training job"
+    assert refusal(Bench(), *request).message.startswith(f"The request delta of 21 Instances for '{name}'")
+    Bench(quotas={name: 21}).call(*request)
+
+
+def test_quotas_come_before_capacity():
+    bench = Bench(capacity={CPU: 0}, quotas={f"{CPU} for training job usage": 0})
+    error = refusal(bench, "CreateTrainingJob", training(resources=prefer(CPU)))
+    assert error.code == "ResourceLimitExceeded"
+
+
+def test_a_type_that_the_region_lacks():
+    bench = Bench(missing_types=[P5])
+    error = refusal(bench, "CreateTrainingJob", training(resources=prefer(G5, P5)))
+    assert (error.code, error.message) == (
+        "ResourceLimitExceeded",
+        f"The requested resource training-job/{P5} is not available in this region",
+    )

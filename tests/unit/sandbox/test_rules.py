@@ -180,7 +180,7 @@ TRAINING = {
     ),
     "a tag key twice": (
         training(Tags=[{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}]),
-        "Duplicate tag keys",
+        "Duplicate tag key",
     ),
     "a reserved tag key": (training(Tags=[{"Key": "aws:x", "Value": "1"}]), "reserved for AWS"),
     "a tag value with other characters": (
@@ -328,65 +328,3 @@ class TestNames:
         assert error.code == "ValidationException"
         expected = f"The request was rejected because the {kind.lower()} job is in status Completed."
         assert error.message == expected
-
-
-class TestQuotas:
-    def test_every_entry_is_checked_at_its_own_count(self):
-        bench = Bench(quotas={f"{P5} for training job usage": 1})
-        error = refusal(bench, "CreateTrainingJob", training(resources=prefer(G5, (P5, 2))))
-        assert (error.code, error.message) == (
-            "ResourceLimitExceeded",
-            f"The account-level service limit '{P5} for training job usage' is 1 Instances, with current utilization "
-            "of 0 Instances and a request delta of 2 Instances. Please contact AWS support to request an increase "
-            "for this limit.",
-        )
-
-    def test_what_is_in_use_counts_until_it_ends(self):
-        bench = Bench(seconds=100, quotas={f"{G5} for training job usage": 1})
-        bench.train("first")
-        error = refusal(bench, "CreateTrainingJob", training("second"))
-        assert "with current utilization of 1 Instances" in error.message
-        bench.advance(101)
-        bench.train("second")
-
-    def test_a_waiting_list_counts_with_every_type_and_a_running_one_with_its_own(self):
-        quotas = {f"{P5} for training job usage": 1, f"{G5} for training job usage": 1}
-        bench = Bench(capacity={P5: 0, G5: 0}, quotas=quotas)
-        bench.train("list", prefer(P5, G5))
-        assert refusal(bench, "CreateTrainingJob", training("other", prefer(P5))).code == "ResourceLimitExceeded"
-        bench.sandbox.change(capacity={G5: 1})
-        bench.train("other", prefer(P5))
-
-    def test_the_accounts_total_counts_all_types(self):
-        bench = Bench(quotas={"Number of instances across all processing jobs": 4})
-        bench.process("first", prefer((CPU, 3)))
-        error = refusal(bench, "CreateProcessingJob", processing("second", prefer(("ml.m4.xlarge", 2))))
-        assert "'Number of instances across all processing jobs' is 4 Instances" in error.message
-        assert "utilization of 3 Instances and a request delta of 2" in error.message
-
-    def test_spot_has_a_quota_of_its_own(self):
-        limits = {"MaxRuntimeInSeconds": 10, "MaxWaitTimeInSeconds": 10}
-        bench = Bench(quotas={f"{G5} for spot training job usage": 0})
-        bench.train("on-demand", single(G5))
-        error = refusal(bench, "CreateTrainingJob", training("spot", single(G5), **SPOT, StoppingCondition=limits))
-        assert f"'{G5} for spot training job usage' is 0 Instances" in error.message
-
-    def test_a_volume_over_the_quota_is_refused_for_ebs_types_only(self):
-        bench = Bench()
-        big = {"VolumeSizeInGB": 1025}
-        assert "1024 GBs" in refusal(bench, "CreateTrainingJob", training(resources=prefer(CPU) | big)).message
-        assert "1024 GBs" in refusal(bench, "CreateProcessingJob", processing(cluster=prefer(CPU) | big)).message
-        bench.train(resources=prefer(G5) | big)
-
-    def test_quotas_come_before_capacity(self):
-        bench = Bench(capacity={CPU: 0}, quotas={f"{CPU} for training job usage": 0})
-        error = refusal(bench, "CreateTrainingJob", training(resources=prefer(CPU)))
-        assert error.code == "ResourceLimitExceeded"
-
-    def test_a_type_that_the_region_lacks(self):
-        bench = Bench(missing_types=[P5])
-        error = refusal(bench, "CreateTrainingJob", training(resources=prefer(G5, P5)))
-        assert (error.code, error.message) == (
-            "ResourceLimitExceeded",
-            f"The requested resource training-job/{P5} is not available in this region",
-        )

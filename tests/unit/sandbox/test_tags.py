@@ -31,6 +31,38 @@ def test_a_job_has_fifty_tags_at_most():
 
 
 @pytest.mark.parametrize(
+    ("tags_", "words"),
+    [
+        ([{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}], "Duplicate tag key"),
+        ([{"Key": "AWS:x", "Value": "1"}], "reserved for AWS"),
+        ([{"Key": "a", "Value": "~"}], "at 'tags.1.member.value' failed to satisfy constraint"),
+        ([{"Key": "", "Value": ""}], "at 'tags.1.member.key' failed to satisfy constraint"),
+    ],
+)
+def test_what_a_job_can_not_be_created_with_can_not_be_added(tags_, words):
+    bench = Bench()
+    bench.train()
+    with pytest.raises(ApiError, match=words):
+        bench.call("AddTags", {"ResourceArn": ARN, "Tags": tags_})
+    assert tags(bench) == []
+
+
+def test_keys_know_case():
+    bench = Bench()
+    bench.train(Tags=[{"Key": "a", "Value": "1"}, {"Key": "A", "Value": "2"}])
+    assert tags(bench) == ["a=1", "A=2"]
+
+
+def test_a_page_of_tags_holds_them_all():
+    bench = Bench()
+    bench.train()
+    with pytest.raises(ApiError, match="value greater than or equal to 50"):
+        tags(bench, MaxResults=49)
+    with pytest.raises(ApiError, match="Invalid pagination token"):
+        tags(bench, NextToken="abc")
+
+
+@pytest.mark.parametrize(
     "arn",
     [
         ARN + "x",
