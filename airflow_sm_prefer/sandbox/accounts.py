@@ -10,6 +10,7 @@ from airflow_sm_prefer.sandbox.api_errors import not_found
 from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.plans import Plan, PlanSpec, plan_arn
+from airflow_sm_prefer.sandbox.quotas import Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,14 @@ class Account:
         arn = plan_arn(self.caller.region, self.caller.account, spec.name)
         self.plans[arn] = Plan(spec, arn)
         return self.plans[arn]
+
+    def count(self, job: Job, uses: tuple[Use, ...]) -> None:
+        """Replace what a job of the account counts against quotas."""
+        for use in job.counted:
+            self.usage[use.quota] -= use.count
+        for use in uses:
+            self.usage[use.quota] += use.count
+        job.counted = uses
 
     def job_arn(self, kind: JobKind, name: str) -> str:
         """Return the ARN that a job of that name has."""

@@ -11,6 +11,7 @@ from typing import Any
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.core.responses import ActionResult
 from moto.events.models import events_backends
+from moto.events.utils import EventTemplateParser
 from moto.iam.exceptions import NotFoundException
 from moto.iam.models import get_account_id_from
 from moto.iam.responses import IamResponse
@@ -21,6 +22,8 @@ from airflow_sm_prefer.sandbox.permissions import Document, decide
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
+_transform = EventTemplateParser.parse
+
 assert DEFAULT_ACCOUNT_ID == "123456789012", "the sandbox names it as the account of unknown keys"
 
 
@@ -30,6 +33,7 @@ def application() -> Application:
     os.environ.setdefault("MOTO_IAM_LOAD_MANAGED_POLICIES", "true")
     # Moto lacks this one; its dispatcher finds operations by their names.
     IamResponse.simulate_principal_policy = _simulate_principal_policy  # type: ignore[attr-defined]
+    EventTemplateParser.parse = staticmethod(_target_input)  # type: ignore[method-assign]
     app: Application = DomainDispatcherApplication(create_backend_app)
     return app
 
@@ -69,6 +73,17 @@ class QuietHandler(MotoRequestHandler):
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         """Say nothing."""
+
+
+def _target_input(input_template: str, input_paths_map: dict[str, Any], event: Any) -> dict[str, Any]:
+    """Return what a target is sent of an event: all of it, unless its rule has an input transformer.
+
+    Moto makes even the whole event from a template: that one lacks the account, takes text of the event's detail for
+    names of its own, and needs a second.
+    """
+    if input_template:
+        return _transform(input_template, input_paths_map, event)
+    return {member: value for member, value in event.items() if member != "ingestion-time"}
 
 
 def _simulate_principal_policy(response: IamResponse) -> ActionResult:

@@ -41,19 +41,23 @@ class Demand:
         waits: Whether the job waits for capacity, or fails when the first look finds none.
         pending_limit: Seconds that it waits at most, or None.
         reports_selection: Whether Describe shows SelectedInstanceType: only for preference lists.
-        plan_arn: The plan that the whole job waits for; time in which it isn't active doesn't count.
     """
 
     candidates: tuple[Candidate, ...]
     waits: bool
     pending_limit: float | None
     reports_selection: bool
-    plan_arn: str | None = None
 
     @property
     def is_spot(self) -> bool:
         """Whether the job runs on spot capacity."""
         return self.candidates[0].kind is CapacityKind.SPOT
+
+    @property
+    def plans(self) -> tuple[str, ...]:
+        """The plans that it depends on: none, unless every candidate is on one."""
+        arns = [candidate.plan_arn for candidate in self.candidates]
+        return tuple(arn for arn in arns if arn is not None) if None not in arns else ()
 
 
 def training_demand(request: Mapping[str, Any], settings: Settings, plan_type: PlanTypes) -> Demand:
@@ -63,14 +67,13 @@ def training_demand(request: Mapping[str, Any], settings: Settings, plan_type: P
     listed = "InstancePreferences" in resources
     spot = bool(request.get("EnableManagedSpotTraining"))
     candidates = tuple(_training_candidates(resources, spot=spot, plan_type=plan_type))
-    plan = None if listed else resources.get("TrainingPlanArn")
     accelerated = any(catalog.is_accelerated(c.instance_type) for c in candidates)
     limit: float | None = None
     if spot:
         limit = stopping.get("MaxWaitTimeInSeconds")
-    elif accelerated or plan:
+    elif accelerated:
         limit = stopping.get("MaxPendingTimeInSeconds", settings.default_pending_seconds)
-    return Demand(candidates, bool(spot or accelerated or plan), limit, listed, plan)
+    return Demand(candidates, spot or accelerated, limit, listed)
 
 
 def processing_demand(request: Mapping[str, Any], settings: Settings) -> Demand:

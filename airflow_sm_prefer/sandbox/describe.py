@@ -12,12 +12,18 @@ _HIDDEN = {"Tags", "SessionChainingConfig"}
 """Members of the Create request that Describe doesn't show."""
 
 
-def describe(job: Job) -> dict[str, Any]:
-    """Return a job as DescribeTrainingJob or DescribeProcessingJob shows it."""
+def describe(job: Job, now: float | None = None) -> dict[str, Any]:
+    """Return a job as DescribeTrainingJob or DescribeProcessingJob shows it.
+
+    Args:
+        job: Which.
+        now: The present instant, up to which a warm pool has been billed; without it, the last change.
+    """
     shown = {key: value for key, value in job.request.items() if key not in _HIDDEN}
     if job.kind is JobKind.TRAINING:
         shown = defaults.training(shown) | _common(job) | _training(job)
         shown["ResourceConfig"] = _resources(job, shown["ResourceConfig"])
+        shown["WarmPoolStatus"] = _pool(job, job.modified if now is None else now)
     else:
         shown = defaults.processing(shown) | _common(job)
         resources = shown["ProcessingResources"]
@@ -25,11 +31,12 @@ def describe(job: Job) -> dict[str, Any]:
     return without_none(shown)
 
 
-def summary(job: Job) -> dict[str, Any]:
+def summary(job: Job, now: float) -> dict[str, Any]:
     """Return a job as a List shows it: nothing about what it runs on."""
     shown = _common(job)
     if job.kind is JobKind.TRAINING:
         shown |= {"SecondaryStatus": job.secondary, "TrainingPlanArn": job.plan_arn}
+        shown["WarmPoolStatus"] = _pool(job, now)
         for key in ("FailureReason", "TrainingStartTime"):
             del shown[key]
     else:
@@ -71,6 +78,12 @@ def _training(job: Job) -> dict[str, Any]:
         "TrainingTimeInSeconds": ran,
         "BillableTimeInSeconds": ran,
     }
+
+
+def _pool(job: Job, now: float) -> dict[str, Any] | None:
+    if job.pool is None:
+        return None
+    return {"Status": job.pool.status.value, "ResourceRetainedBillableTimeInSeconds": job.pool.retained(now)}
 
 
 def _transition(transition: Transition) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from airflow_sm_prefer.sandbox import quotas
+from airflow_sm_prefer.sandbox import endings, quotas
 from airflow_sm_prefer.sandbox.accounts import Account, Caller
 from airflow_sm_prefer.sandbox.agenda import Agenda
 from airflow_sm_prefer.sandbox.capacity import Capacity, Timeline
@@ -26,16 +26,9 @@ from airflow_sm_prefer.sandbox.plans import Plan, PlanSpec
 from airflow_sm_prefer.sandbox.record import Record, state_entry
 from airflow_sm_prefer.sandbox.runs import Ending, Phase, Runner, RunResult
 from airflow_sm_prefer.sandbox.scenario import Scenario
-from airflow_sm_prefer.sandbox.settings import PendingExpiry
 
 STOP_GRACE_SECONDS = 120
 """From SIGTERM to SIGKILL (StopTrainingJob)."""
-
-NO_CAPACITY = (
-    "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
-)
-PENDING_OVER = "InsufficientCapacityError: Unable to provision requested ML compute capacity in time."
-PLAN_OVER = "InsufficientCapacityError: The training plan of the job has ended."
 
 
 class Engine:
@@ -126,26 +119,28 @@ class Engine:
 
     def accept(self, job: Job) -> None:
         """Take in a new job; it gets capacity at the next tick at the earliest."""
-        self.account(Caller(job.account, job.region)).jobs[job.kind, job.name] = job
-        self._count(job, quotas.uses(job.kind, job.demand))
+        self._account_of(job).jobs[job.kind, job.name] = job
+        self._account_of(job).count(job, quotas.uses(job.kind, job.demand))
         self._floor.enter(job)
         self._agenda.add(job.pending_deadline(), job)
         self._note(job)
         self.wake.set()
 
     def stop(self, job: Job, cause: StopCause, now: Moment) -> None:
-        """Stop a live job: with a grace if it runs, at once if it doesn't."""
+        """Stop a live job: with a grace if it runs and AWS hasn't failed it, at once otherwise."""
         if self._floor.holder(job.number) is not None and job.run_due is None:
             job.ask_to_stop(cause, now)
+            if cause is StopCause.FAULT:
+                self._effects.kill((job.number, job.launches))
+                return
             if job.grace_ends is None:
                 job.grace_ends = now.elapsed + STOP_GRACE_SECONDS
                 self._agenda.add(job.grace_ends, job)
             self._effects.stop((job.number, job.launches))
             self._note(job)
             return
-        if cause is StopCause.USER:
-            job.ask_to_stop(cause, now)
-            self._note(job)
+        job.ask_to_stop(cause, now)
+        self._note(job)
         job.stop(cause.value, now)
         self._leave(job)
 
@@ -153,9 +148,25 @@ class Engine:
         """Give one account a plan; its instants count from the sandbox's beginning."""
         self._give_plan(self.account(caller), spec)
 
+    def retain(self, job: Job, seconds: int, now: Moment) -> None:
+        """Keep the warm pool of a job for so long, counted from the job's end; 0 ends it."""
+        job.request["ResourceConfig"] = {**job.request["ResourceConfig"], "KeepAlivePeriodInSeconds": seconds}
+        if seconds:
+            job.touch(now)
+            self._agenda.add(job.pool_deadline(), job)
+        else:
+            self.close_pool(job, now)
+
+    def close_pool(self, job: Job, now: Moment) -> None:
+        """Give the instances of a job's warm pool back."""
+        job.close_pool(now)
+        self._floor.leave(job)
+        self._account_of(job).count(job, ())
+        self._note(job, always=True)
+
     def delete(self, job: Job) -> None:
         """Forget an ended job; its name can be used again."""
-        del self.account(Caller(job.account, job.region)).jobs[job.kind, job.name]
+        del self._account_of(job).jobs[job.kind, job.name]
 
     # What changes while it runs; callers hold the lock
 
@@ -209,6 +220,8 @@ class Engine:
                 self._floor.stir()
             elif job.is_live:
                 self._look_at(job, job.not_before(moment))
+            elif _is_past(job.pool_deadline(), moment):
+                self.close_pool(job, job.not_before(moment))
         self._settle(moment)
 
     def _settle(self, now: Moment) -> None:
@@ -252,7 +265,7 @@ class Engine:
             result = RunResult(Ending.FAILED, doom.reason)
         if job.may_retry(result):
             job.retries += 1
-            self._requeue(job, "Restarting", now)
+            self._requeue(job, "Starting", now)  # so says RetryStrategy
             return
         job.started = job.started or now.instant
         job.end_run(result, now)
@@ -260,9 +273,8 @@ class Engine:
 
     def _look_at(self, job: Job, now: Moment) -> None:
         """Meet whichever of a job's deadlines has come."""
-        if job.run_due is not None:
-            if job.run_due <= now.elapsed:
-                self._start(job)
+        if _is_past(job.run_due, now):
+            self._start(job)
         elif _is_past(job.grace_ends, now):
             self._effects.kill((job.number, job.launches))
         elif _is_past(job.pending_deadline(), now):
@@ -276,38 +288,35 @@ class Engine:
         if job.demand.is_spot:
             self.stop(job, StopCause.MAX_WAIT, now)
             return
-        ending = self.settings.pending_expiry
-        if ending is PendingExpiry.STOPPED:
-            job.stop(self.settings.pending_expiry_secondary, now)
-        else:
-            job.fail(NO_CAPACITY if ending is PendingExpiry.FAILED else PENDING_OVER, now)
+        endings.expire(job, self.settings, now)
         self._leave(job)
 
     def _place(self, job: Job, choice: Candidate | None, now: Moment) -> None:
         if choice is not None:
             self._launch(job, choice, now)
         elif not job.demand.waits:
-            job.fail(NO_CAPACITY, now)
+            job.fail(endings.NO_CAPACITY, now)
             self._leave(job)
         else:
             self._keep_waiting(job, now)
 
     def _keep_waiting(self, job: Job, now: Moment) -> None:
-        plan = self._plan_of(job, job.demand.plan_arn) if job.demand.plan_arn else None
-        if plan is not None and plan.is_over(now.elapsed):
-            job.fail(PLAN_OVER, now)
+        plans = [plan for arn in job.demand.plans if (plan := self._plan_of(job, arn)) is not None]
+        if plans and all(plan.is_over(now.elapsed) for plan in plans):
+            endings.outlive_plan(job, self.settings, now)
             self._leave(job)
             return
         job.wait(now)
-        # Time in which the plan of a job isn't active doesn't count (StoppingCondition).
-        job.charge(now, counts=plan is None or plan.status(now.elapsed) == "Active")
-        self._agenda.add(job.pending_deadline(), job)
+        # Time before a job's plan begins, and between its blocks, doesn't count (StoppingCondition).
+        if job.charge(now, counts=not plans or any(plan.is_usable(now.elapsed) for plan in plans)):
+            self._agenda.add(job.pending_deadline(), job)
         self._note(job)
 
     def _launch(self, job: Job, candidate: Candidate, now: Moment) -> None:
         self._floor.assign(job, candidate)
         job.launch(candidate, now, self.settings.launch_seconds)
-        self._count(job, quotas.selected_uses(job.kind, candidate))
+        self._account_of(job).count(job, quotas.selected_uses(job.kind, candidate))
+        self._agenda.add(job.pending_deadline(), job)
         self._note(job, always=True)
         if self.settings.launch_seconds:
             self._agenda.add(job.run_due, job)
@@ -321,7 +330,9 @@ class Engine:
         self._effects.start((job.number, job.launches), spec)
 
     def _displace(self, job: Job, cause: StopCause, now: Moment) -> None:
-        if job.run_due is not None:
+        if not job.is_live:
+            self.close_pool(job, now)
+        elif job.run_due is not None:
             self._requeue(job, cause.value, now)
         else:
             self.stop(job, cause, now)
@@ -330,34 +341,35 @@ class Engine:
         self._floor.vacate(job)
         job.requeue(now, secondary)
         self._floor.requeue(job)
-        self._count(job, quotas.uses(job.kind, job.demand))
+        self._account_of(job).count(job, quotas.uses(job.kind, job.demand))
         self._note(job)
 
     def _leave(self, job: Job) -> None:
-        """Let go of everything that a job had, now that it has ended."""
-        self._floor.leave(job)
-        self._count(job, ())
+        """Let go of what a job had, now that it has ended: of everything, unless a warm pool keeps its instances."""
+        uses = quotas.pool_uses(job.selected) if job.leaves_pool and job.selected is not None else ()
+        if uses:
+            job.open_pool(is_kept=quotas.has_room(uses[0], self._account_of(job).usage, self.quotas))
+        if job.pool is not None and job.pool.is_kept:
+            self._agenda.add(job.pool_deadline(), job)
+        else:
+            uses = ()
+            self._floor.leave(job)
+        self._account_of(job).count(job, uses)
         self._note(job)
 
     # Bookkeeping
 
+    def _account_of(self, job: Job) -> Account:
+        return self.account(Caller(job.account, job.region))
+
     def _plan_of(self, job: Job, arn: str) -> Plan | None:
-        return self.account(Caller(job.account, job.region)).plans.get(arn)
+        return self._account_of(job).plans.get(arn)
 
     def _give_plan(self, account: Account, spec: PlanSpec) -> None:
         if spec.region in (None, account.caller.region):
             plan = account.add_plan(spec)
             for edge in plan.edges():
                 self._agenda.add(edge)
-
-    def _count(self, job: Job, uses: tuple[quotas.Use, ...]) -> None:
-        """Replace what a job counts against its account's quotas."""
-        usage = self.account(Caller(job.account, job.region)).usage
-        for use in job.counted:
-            usage[use.quota] -= use.count
-        for use in uses:
-            usage[use.quota] += use.count
-        job.counted = uses
 
     def _note(self, job: Job, *, always: bool = False) -> None:
         """Make a change of a job's state known, once."""

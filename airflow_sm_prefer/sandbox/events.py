@@ -50,7 +50,7 @@ class Announcer:
             The elapsed seconds at which :meth:`send_due` has something to send, None if nothing was kept.
         """
         events = self._events(job)
-        if not self._settings.event_delay_seconds:
+        if not self._settings.event_delay_seconds or not _is_turn(self._made, self._settings.late_events_every):
             for event in events:
                 self._emit(job.account, job.region, event)
             return None

@@ -33,8 +33,7 @@ def _filters(request: Mapping[str, Any]) -> Iterator[Filter]:
         # A plan of an entry of a list isn't looked for: AWS doesn't say, and a summary has one plan.
         yield lambda job: job.plan_arn == request["TrainingPlanArnEquals"]
     if "WarmPoolStatusEquals" in request:
-        # The sandbox keeps no warm pools, so no job has one in any status.
-        yield lambda _: False
+        yield lambda job: job.pool is not None and job.pool.status == request["WarmPoolStatusEquals"]
     if "CreationTimeAfter" in request or "CreationTimeBefore" in request:
         yield lambda job: within(job.created, request, "CreationTime")
     if "LastModifiedTimeAfter" in request or "LastModifiedTimeBefore" in request:

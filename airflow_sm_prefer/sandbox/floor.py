@@ -138,9 +138,9 @@ class Floor:
                 yield job, StopCause.RESERVATION_ENDED
 
     def _settled(self, kind: CapacityKind) -> list[Job]:
-        """Return the jobs that hold such instances and aren't giving them back already."""
+        """Return the jobs that hold such instances, their warm pools too, and aren't giving them back already."""
         held = [j for j in self._holding.values() if j.selected is not None and j.selected.kind is kind]
-        return [job for job in held if job.stopping is None]
+        return [job for job in held if job.stopping is None or not job.is_live]
 
 
 def _pools(job: Job) -> set[Pool]:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from airflow_sm_prefer.sandbox.demand import Candidate, Demand
+from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind, Demand
 from airflow_sm_prefer.sandbox.faults import JobFault
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.pace import Moment
 from airflow_sm_prefer.sandbox.quotas import Use
 from airflow_sm_prefer.sandbox.runs import Ending, Phase, RunResult, RunSpec
+from airflow_sm_prefer.sandbox.warm_pools import WarmPool, is_harmless
 
 FAILURE_REASON_LENGTH = 1024
 
@@ -33,7 +34,6 @@ MESSAGES: Mapping[str, str] = {
     "Completed": "Training job completed",
     "Failed": "Training job failed",
     "Interrupted": "Training job interrupted",
-    "Restarting": "Restarting the training job.",
 }
 """The status messages that are documented or seen; AWS says that they may change."""
 
@@ -47,6 +47,10 @@ class StopCause(StrEnum):
     INTERRUPTED = "Interrupted"
     RESERVATION_ENDED = "Pending"
     FAULT = "Failed"
+
+
+ENDING_CAUSES = frozenset({StopCause.USER, StopCause.MAX_RUNTIME, StopCause.MAX_WAIT})
+"""The causes after which a job is Stopping, and will be Stopped (managed spot training lifecycle)."""
 
 
 @dataclass(slots=True)
@@ -90,6 +94,7 @@ class Job:
         noted: The statuses that were last made known.
         past: Earlier states, for Lists that lag behind; empty if they don't.
         run_started: Elapsed seconds at which the present run's instances were up.
+        run_spent: Seconds of earlier runs.
         doom: The fault that will hit the present run.
         grace_ends: Elapsed seconds at which a run that was told to stop will be killed.
         started: TrainingStartTime or ProcessingStartTime.
@@ -99,6 +104,7 @@ class Job:
         exit_message: What a processing container left.
         model_artifacts: Where the model is.
         retries: How often RetryStrategy has started it again.
+        pool: The warm pool that it has left, if it asked for one.
     """
 
     kind: JobKind
@@ -126,6 +132,7 @@ class Job:
     noted: tuple[str, str] = ("", "")
     past: list[Job] = field(default_factory=list, repr=False)
     run_started: float | None = None
+    run_spent: float = 0.0
     doom: JobFault | None = None
     grace_ends: float | None = None
     started: float | None = None
@@ -135,6 +142,7 @@ class Job:
     exit_message: str | None = None
     model_artifacts: str | None = None
     retries: int = 0
+    pool: WarmPool | None = None
 
     def __post_init__(self) -> None:
         self.move("Starting", Moment(self.created, self.arrived))
@@ -154,6 +162,38 @@ class Job:
         """The plan that the whole request names."""
         arn: str | None = self.request.get("ResourceConfig", {}).get("TrainingPlanArn")
         return arn
+
+    @property
+    def keep_alive(self) -> int:
+        """Seconds for which its instances are to be kept in a warm pool; 0 is not at all."""
+        return int(self.request.get("ResourceConfig", {}).get("KeepAlivePeriodInSeconds", 0))
+
+    @property
+    def leaves_pool(self) -> bool:
+        """Whether a warm pool follows its end (train-warm-pools).
+
+        One does if it completed, if it was stopped after its instances were up, or if it failed by its own fault.
+        """
+        if not self.keep_alive or self.selected is None or self.run_due is not None:
+            return False
+        on_spot = self.selected.kind is CapacityKind.SPOT
+        return not on_spot and (self.status != "Failed" or is_harmless(self.failure_reason))
+
+    def pool_deadline(self) -> float | None:
+        """Return the elapsed seconds until which its warm pool is kept, or None if none is."""
+        if self.pool is None or not self.pool.is_kept:
+            return None
+        return self.pool.opened + self.keep_alive
+
+    def open_pool(self, *, is_kept: bool) -> None:
+        """Leave a warm pool at its end; one that can't be kept is terminated at once."""
+        self.pool = WarmPool(self.modified, self.changed, None if is_kept else self.modified)
+
+    def close_pool(self, now: Moment) -> None:
+        """End its warm pool."""
+        assert self.pool is not None
+        self.pool.ended = now.instant
+        self.touch(now)
 
     def remember(self) -> None:
         """Keep the present state for Lists that lag behind."""
@@ -184,16 +224,19 @@ class Job:
         self.secondary = secondary
 
     def wait(self, now: Moment) -> None:
-        """Find no capacity and queue."""
-        self.move("Pending", now)
+        """Find no capacity and queue; to find none again changes nothing, and who was interrupted stays so."""
+        if self.secondary not in {"Pending", "Interrupted"}:
+            self.move("Pending", now)
 
-    def charge(self, now: Moment, *, counts: bool) -> None:
-        """Begin or end the time that counts against the pending limit."""
-        if counts and self.pending_since is None:
+    def charge(self, now: Moment, *, counts: bool) -> bool:
+        """Begin or end the time that counts against the pending limit; tell whether it begins now."""
+        begins = counts and self.pending_since is None
+        if begins:
             self.pending_since = now.elapsed
         elif not counts and self.pending_since is not None:
             self.pending_spent += now.elapsed - self.pending_since
             self.pending_since = None
+        return begins
 
     def pending_deadline(self) -> float | None:
         """Return the elapsed seconds at which the pending limit will be over, or None while nothing counts.
@@ -209,10 +252,13 @@ class Job:
         return self.pending_since + self.demand.pending_limit - self.pending_spent
 
     def runtime_deadline(self) -> float | None:
-        """Return the elapsed seconds at which MaxRuntimeInSeconds will be over, or None before the job runs."""
+        """Return the elapsed seconds at which MaxRuntimeInSeconds will be over, or None before the job runs.
+
+        It bounds all runs in total (StoppingCondition says so of retries).
+        """
         if self.run_started is None or self.stopping is not None:
             return None
-        return self.run_started + self.max_runtime
+        return self.run_started + self.max_runtime - self.run_spent
 
     def fault_deadline(self) -> float | None:
         """Return the elapsed seconds at which the run's fault will hit it, or None if none will."""
@@ -246,14 +292,16 @@ class Job:
     def ask_to_stop(self, cause: StopCause, now: Moment) -> None:
         """Begin to stop, for that reason; a person's wish overrides every other."""
         self.stopping = cause
-        if cause is StopCause.USER:
+        if cause in ENDING_CAUSES:
             self.status = "Stopping"
             self.move("Stopping", now)
         elif cause is StopCause.INTERRUPTED:
             self.move("Interrupted", now)
 
     def requeue(self, now: Moment, secondary: str) -> None:
-        """Lose the instances and go back to waiting, with everything that was waited before still counted."""
+        """Lose the instances and go back to waiting, with everything that was waited and run before still counted."""
+        if self.run_started is not None:
+            self.run_spent += now.elapsed - self.run_started
         self.selected = self.run_due = self.run_started = self.stopping = self.grace_ends = None
         self.move(secondary, now)
 
@@ -306,7 +354,7 @@ class Job:
     def _end(self, status: str, secondary: str, now: Moment) -> None:
         self.charge(now, counts=False)
         self.status = status
-        self.run_due = self.grace_ends = None
+        self.grace_ends = None
         self.ended = now.instant
         self.move(secondary, now)
         # AWS closes the last transition too: an ended job is in no status any longer.

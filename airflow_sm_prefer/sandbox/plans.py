@@ -10,6 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+JOBS_TARGET = "training-job"
+"""The target of plans for training jobs; no other plan takes any."""
+
+TARGETS = frozenset({JOBS_TARGET, "hyperpod-cluster", "endpoint", "studio-apps"})
+"""What a plan can be bought for; the targets aren't interchangeable."""
+
+SETTLED = frozenset({"Pending", "Failed"})
+"""Statuses that don't come of a plan's blocks: its payment isn't made yet, or has failed."""
+
 END_MARGIN_SECONDS = 30 * 60
 """How long before a block's end its jobs are ended."""
 
@@ -29,7 +38,18 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class PlanSpec:
-    """A plan as a scenario describes it; every account has it, in one Region or in each."""
+    """A plan as a scenario describes it; every account has it, in one Region or in each.
+
+    Attributes:
+        name: Its name.
+        instance_type: The one type that it reserves.
+        count: How many instances of it.
+        blocks: When it reserves them.
+        region: Where, None for everywhere.
+        zone: The Availability Zone that it names, None for the Region's first.
+        target: What it was bought for.
+        status: One of :data:`SETTLED`, None to let the blocks decide.
+    """
 
     name: str
     instance_type: str
@@ -37,6 +57,8 @@ class PlanSpec:
     blocks: tuple[Block, ...]
     region: str | None = None
     zone: str | None = None
+    target: str = JOBS_TARGET
+    status: str | None = None
 
     def named(self, name: str) -> PlanSpec:
         """Return the same plan under another name."""
@@ -55,17 +77,15 @@ class Plan:
     Attributes:
         spec: What was bought.
         arn: Its ARN.
-        forced_status: A status set by hand, such as ``Failed``; None lets the blocks decide.
     """
 
     spec: PlanSpec
     arn: str
-    forced_status: str | None = None
 
     def status(self, elapsed: float) -> str:
-        """Return Scheduled, Active or Expired, or what was set by hand."""
-        if self.forced_status is not None:
-            return self.forced_status
+        """Return Scheduled, Active or Expired, or what the scenario says."""
+        if self.spec.status is not None:
+            return self.spec.status
         if self._block(elapsed) is not None:
             return "Active"
         if elapsed < self.spec.blocks[-1].ends:
@@ -74,6 +94,8 @@ class Plan:
 
     def block_status(self, block: Block, elapsed: float) -> str:
         """Return the status of one of its blocks."""
+        if self.spec.status is not None:
+            return self.spec.status
         if elapsed < block.starts:
             return "Scheduled"
         return "Active" if elapsed < block.ends else "Expired"

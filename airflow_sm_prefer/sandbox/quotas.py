@@ -30,9 +30,14 @@ def usage_quota(kind: JobKind, instance_type: str, *, spot: bool = False) -> str
     return f"{instance_type} for {'spot ' if spot else ''}{kind.value} job usage"
 
 
-def total_quota(kind: JobKind) -> str:
-    """Return the name of the quota on an account's instances of all types."""
-    return f"Number of instances across all {kind.value} jobs"
+def warm_pool_quota(instance_type: str) -> str:
+    """Return the name of the quota on the instances of one type that warm pools keep."""
+    return f"{instance_type} for training warm pool usage"
+
+
+def total_quota(kind: JobKind, *, spot: bool = False) -> str:
+    """Return the name of the quota on an account's instances of all types; spot has one of its own."""
+    return f"Number of instances across all {'spot ' if spot else ''}{kind.value} jobs"
 
 
 def volume_quota(kind: JobKind) -> str:
@@ -64,9 +69,10 @@ Source: https://docs.aws.amazon.com/general/latest/gr/sagemaker.html
 def known_quota(name: str) -> bool:
     """Whether a quota of that name means anything here."""
     instance_type, _, rest = name.partition(" for ")
-    per_type = {f"{spot}{kind} job usage" for kind in JobKind for spot in ("", "spot ")}
+    per_type = {f"{spot}{kind} job usage" for kind in JobKind for spot in ("", "spot ")} | {"training warm pool usage"}
     of_type = instance_type.startswith("ml.") and rest in per_type
-    return of_type or name in JOB_LIMITS or name in map(total_quota, JobKind)
+    totals = {*map(total_quota, JobKind), total_quota(JobKind.TRAINING, spot=True)}
+    return of_type or name in JOB_LIMITS or name in totals
 
 
 def uses(kind: JobKind, demand: Demand) -> tuple[Use, ...]:
@@ -75,17 +81,27 @@ def uses(kind: JobKind, demand: Demand) -> tuple[Use, ...]:
     A waiting list counts with each of its types, since it may get any: AWS doesn't say, and this is the least
     favourable reading.
     """
-    each = [
-        Use(usage_quota(kind, c.instance_type, spot=c.kind is CapacityKind.SPOT), c.count) for c in demand.candidates
-    ]
-    return (*each, Use(total_quota(kind), max(c.count for c in demand.candidates)))
+    spot = demand.is_spot
+    each = [Use(usage_quota(kind, c.instance_type, spot=spot), c.count) for c in demand.candidates]
+    return (*each, Use(total_quota(kind, spot=spot), max(c.count for c in demand.candidates)))
 
 
 def selected_uses(kind: JobKind, candidate: Candidate) -> tuple[Use, ...]:
     """Return what a job counts once it has its type."""
     spot = candidate.kind is CapacityKind.SPOT
     own = Use(usage_quota(kind, candidate.instance_type, spot=spot), candidate.count)
-    return (own, Use(total_quota(kind), candidate.count))
+    return (own, Use(total_quota(kind, spot=spot), candidate.count))
+
+
+def pool_uses(candidate: Candidate) -> tuple[Use, ...]:
+    """Return what a warm pool counts: its own quota first, and what its job did (train-warm-pools-resource-limits)."""
+    own = Use(warm_pool_quota(candidate.instance_type), candidate.count)
+    return (own, *selected_uses(JobKind.TRAINING, candidate))
+
+
+def has_room(use: Use, used: Mapping[str, int], quotas: Mapping[str, int]) -> bool:
+    """Whether one more use is within its quota."""
+    return used.get(use.quota, 0) + use.count <= quotas.get(use.quota, UNLIMITED)
 
 
 def check(wanted: Iterable[Use], used: Mapping[str, int], quotas: Mapping[str, int]) -> None:
@@ -95,10 +111,8 @@ def check(wanted: Iterable[Use], used: Mapping[str, int], quotas: Mapping[str, i
         ApiError: ``ResourceLimitExceeded``, naming the first quota that is short.
     """
     for use in wanted:
-        limit = quotas.get(use.quota, UNLIMITED)
-        utilization = used.get(use.quota, 0)
-        if utilization + use.count > limit:
-            raise limit_exceeded(_limit_text(use, limit, utilization))
+        if not has_room(use, used, quotas):
+            raise limit_exceeded(_limit_text(use, quotas[use.quota], used.get(use.quota, 0)))
 
 
 def check_limit(name: str, asked: int, quotas: Mapping[str, int]) -> None:

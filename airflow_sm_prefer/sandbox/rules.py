@@ -16,7 +16,7 @@ from typing import Any
 from airflow_sm_prefer import catalog
 from airflow_sm_prefer.sandbox import config_rules, data_rules
 from airflow_sm_prefer.sandbox.api_errors import invalid
-from airflow_sm_prefer.sandbox.plans import Plan
+from airflow_sm_prefer.sandbox.plans import JOBS_TARGET, Plan
 
 MOST_RUNTIME_SECONDS = 28 * 86_400
 
@@ -215,6 +215,8 @@ def _plan(arn: str, types: set[str], context: Context) -> Breaches:
 
 
 def _plan_fits(plan: Plan, types: set[str], context: Context) -> Breaches:
+    if plan.spec.target != JOBS_TARGET:
+        yield f"Training plan {plan.arn} is for target resource {plan.spec.target}, not for {JOBS_TARGET}."
     status = plan.status(context.elapsed)
     if status not in {"Scheduled", "Active"}:
         yield f"Training plan {plan.arn} is in status {status}; it must be Scheduled or Active."

@@ -19,7 +19,7 @@ from airflow_sm_prefer import catalog
 from airflow_sm_prefer.errors import InvalidScenario
 from airflow_sm_prefer.sandbox.capacity import ANY_TYPE, Timeline
 from airflow_sm_prefer.sandbox.faults import CallError, CallFault, JobFault
-from airflow_sm_prefer.sandbox.plans import Block, PlanSpec
+from airflow_sm_prefer.sandbox.plans import SETTLED, TARGETS, Block, PlanSpec
 from airflow_sm_prefer.sandbox.quotas import known_quota
 from airflow_sm_prefer.sandbox.rates import DEFAULT_RATES, RateChange
 from airflow_sm_prefer.sandbox.scenario import Scenario
@@ -101,7 +101,8 @@ def read_plans(node: Node) -> tuple[PlanSpec, ...]:
 
 def read_plan(node: Node) -> PlanSpec:
     """Read one training plan."""
-    members = node.members(("name", "type", "count", "region", "zone", "blocks"), ("name", "type", "count"))
+    known = ("name", "type", "count", "region", "zone", "target", "status", "blocks")
+    members = node.members(known, ("name", "type", "count"))
     blocks = tuple(_block(entry) for entry in members["blocks"].elements()) if "blocks" in members else ()
     for before, after in pairwise(blocks):
         if after.starts < before.ends:
@@ -111,8 +112,13 @@ def read_plan(node: Node) -> PlanSpec:
         instance_type=members["type"].one_of(catalog.RESERVABLE_TYPES, "a type that plans are sold for"),
         count=members["count"].integer(1),
         blocks=blocks or (Block(0, 86_400),),
-        region=members["region"].text() if "region" in members else None,
-        zone=members["zone"].text() if "zone" in members else None,
+        **_given(
+            members,
+            region=Node.text,
+            zone=Node.text,
+            target=lambda n: n.one_of(TARGETS, "what plans are for"),
+            status=lambda n: n.one_of(SETTLED, "a status that doesn't come of its blocks"),
+        ),
     )
 
 

@@ -14,6 +14,13 @@ class PendingExpiry(StrEnum):
     FAILED_ICE = "failed_ice"
 
 
+class PlanExpiry(StrEnum):
+    """How a job ends with the last block of its training plan; AWS's pages are silent."""
+
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
 class ProcessingShortage(StrEnum):
     """What a processing job does without capacity; AWS's pages are silent."""
 
@@ -39,13 +46,15 @@ class Settings:
         pending_expiry: How a job ends when its pending limit is over.
         pending_expiry_secondary: The secondary status of ``stopped``; AWS has never published its name.
         default_pending_seconds: The limit of an accelerated job that names none; documented for plans only.
+        plan_expiry: How a job ends with the last block of its training plan.
         processing_shortage: Whether a processing job waits for capacity or fails.
         modified_filter: Whether LastModifiedTimeAfter, and NameContains beside MaxResults, are applied before a List
             cuts its pages or after.
         list_delay_seconds: How long a List goes on showing the state before a change.
         double_events_every: Every so many state-change events is sent twice; 0 sends none twice.
         lose_events_every: Every so many state-change events is never sent; 0 loses none.
-        event_delay_seconds: How long after the change an event is sent.
+        event_delay_seconds: How long after the change a late event is sent.
+        late_events_every: Every so many state-change events is late; 1 makes all late, 0 none.
         launch_seconds: From the selection of a type to the start of the run.
         max_preferences: How long an instance preference list may be.
         allow_unknown_types: Accept instance types that the installed botocore doesn't know.
@@ -54,12 +63,14 @@ class Settings:
     pending_expiry: PendingExpiry = PendingExpiry.STOPPED
     pending_expiry_secondary: str = "MaxPendingTimeExceeded"
     default_pending_seconds: float = 172_800.0
+    plan_expiry: PlanExpiry = PlanExpiry.STOPPED
     processing_shortage: ProcessingShortage = ProcessingShortage.WAITS
     modified_filter: ModifiedFilter = ModifiedFilter.AFTER_PAGING
     list_delay_seconds: float = 0.0
     double_events_every: int = 3
     lose_events_every: int = 0
     event_delay_seconds: float = 0.0
+    late_events_every: int = 1
     launch_seconds: float = 0.0
     max_preferences: int = 5
     allow_unknown_types: bool = False

@@ -183,9 +183,7 @@ def _rest(sagemaker: Any, service_quotas: Any) -> None:
     sagemaker.list_tags(ResourceArn=arn)
     sagemaker.delete_tags(ResourceArn=arn, TagKeys=["a"])
     sagemaker.create_training_job(**training("long-updated", single(G5)))
-    sagemaker.update_training_job(
-        TrainingJobName="long-updated", ResourceConfig={"KeepAlivePeriodInSeconds": 60}, ProfilerConfig={}
-    )
+    sagemaker.update_training_job(TrainingJobName="long-updated", ProfilerConfig={})
     sagemaker.describe_training_job(TrainingJobName="long-updated")
     sagemaker.delete_training_job(TrainingJobName="done")
     offered = sagemaker.search_training_plan_offerings(

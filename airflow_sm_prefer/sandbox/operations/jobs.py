@@ -61,7 +61,7 @@ class Jobs(Operations):
 
     def describe(self, caller: Caller, request: Request) -> Response:
         """Return a job's present state."""
-        return describe(self.find(caller, request))
+        return describe(self.find(caller, request), self.engine.clock.time())
 
     def stop(self, caller: Caller, request: Request) -> Response:
         """Begin to stop a live job; one that stops already goes on stopping.
@@ -80,9 +80,11 @@ class Jobs(Operations):
         """Forget an ended job; its name can be used again (DeleteTrainingJob, DeleteProcessingJob).
 
         Raises:
-            ApiError: it is still live.
+            ApiError: it is still live, or retains an Available warm pool.
         """
         job = self.find(caller, request)
+        if job.pool is not None and job.pool.is_kept:
+            raise in_use(f"The training job {job.arn} retains an Available warm pool and can't be deleted.")
         if job.is_live:
             raise in_use(f"The {self.KIND.value} job {job.arn} is in status {job.status} and can't be deleted.")
         self.engine.delete(job)
@@ -91,8 +93,9 @@ class Jobs(Operations):
     def list(self, caller: Caller, request: Request) -> Response:
         """Return one page of jobs."""
         rows = self._visible(self.account(caller).jobs_of(self.KIND))
+        now = self.engine.clock.time()
         page, token = list_jobs(rows, request, self.engine.settings.modified_filter)
-        response: Response = {f"{self.KIND.word}JobSummaries": [summary(job) for job in page]}
+        response: Response = {f"{self.KIND.word}JobSummaries": [summary(job, now) for job in page]}
         if token is not None:
             response["NextToken"] = token
         return response

@@ -62,7 +62,7 @@ class TrainingPlans(Operations):
             "TotalInstanceCount": total,
             "AvailableInstanceCount": free,
             "InUseInstanceCount": taken,
-            "TargetResources": ["training-job"],
+            "TargetResources": [plan.spec.target],
             "ReservedCapacitySummaries": [
                 self._block(caller, plan, number, block) for number, block in enumerate(blocks, start=1)
             ],

@@ -30,7 +30,9 @@ class Search(Operations):
         if "SearchExpression" in request:
             searching.check(request["SearchExpression"])
         by = searching.sort_property(request.get("SortBy", "LastModifiedTime"))
-        rows = [row for row in map(_row, self._searched(caller, request)) if _is_wanted(row, request)]
+        now = self.engine.clock.time()
+        shown = (_row(job, now) for job in self._searched(caller, request))
+        rows = [row for row in shown if _is_wanted(row, request)]
 
         def key(row: Response) -> tuple[Any, ...]:
             return (*by.rank(row), row["TrainingJobName"])
@@ -56,9 +58,9 @@ def _is_wanted(row: Mapping[str, Any], request: Request) -> bool:
     return visible and ("SearchExpression" not in request or searching.fits(row, request["SearchExpression"]))
 
 
-def _row(job: Job) -> Response:
+def _row(job: Job, now: float) -> Response:
     """Return a job as Search shows it: less of it than Describe, but with its tags."""
-    row = {name: value for name, value in describe(job).items() if name in _shown()}
+    row = {name: value for name, value in describe(job, now).items() if name in _shown()}
     return row | {"Tags": [{"Key": key, "Value": value} for key, value in job.tags.items()]}
 
 

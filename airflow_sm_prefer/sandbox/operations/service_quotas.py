@@ -11,7 +11,7 @@ from airflow_sm_prefer.sandbox.api_errors import ApiError
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.listing import paged
 from airflow_sm_prefer.sandbox.operations.base import Operations, Request, Response
-from airflow_sm_prefer.sandbox.quotas import JOB_LIMITS, UNLIMITED, total_quota, usage_quota
+from airflow_sm_prefer.sandbox.quotas import JOB_LIMITS, UNLIMITED, total_quota, usage_quota, warm_pool_quota
 
 PAGE = 100
 
@@ -111,6 +111,7 @@ def quota_code(name: str) -> str:
 
 def _names() -> Iterator[str]:
     yield from JOB_LIMITS
+    yield total_quota(JobKind.TRAINING, spot=True)
     for kind, types in (
         (JobKind.TRAINING, catalog.TRAINING_TYPES),
         (JobKind.PROCESSING, catalog.PROCESSING_TYPES),
@@ -120,3 +121,4 @@ def _names() -> Iterator[str]:
             yield usage_quota(kind, name)
             if kind is JobKind.TRAINING:
                 yield usage_quota(kind, name, spot=True)
+                yield warm_pool_quota(name)

@@ -9,6 +9,7 @@ from airflow_sm_prefer.sandbox import quotas, rules
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import invalid
 from airflow_sm_prefer.sandbox.demand import training_demand
+from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.operations.base import Request, Response
 from airflow_sm_prefer.sandbox.operations.jobs import Jobs
@@ -56,21 +57,27 @@ class TrainingJobs(Jobs):
         return self.list(caller, request)
 
     def update_training_job(self, caller: Caller, request: Request) -> Response:
-        """Change how a live job is profiled and debugged, or how long its instances are kept (UpdateTrainingJob).
+        """Change how a live job is profiled and debugged, or how long the warm pool of an ended one is kept.
 
         Raises:
-            ApiError: it has ended, or has no container for remote debugging now.
+            ApiError: it has ended, or has no container for remote debugging now; or it has no Available warm pool.
         """
         job = self.find(caller, request)
         rules.check_update(request)
-        if job.status != "InProgress":
+        members = request.keys() - {"TrainingJobName", "ResourceConfig"}
+        keep_alive = request.get("ResourceConfig", {}).get("KeepAlivePeriodInSeconds")
+        if job.status != "InProgress" and (members or keep_alive is None):
             raise invalid(f"The request was rejected because the training job is in status {job.status}.")
+        if keep_alive is not None:
+            _refuse_without_pool(job)
+            self.engine.retain(job, keep_alive, self.engine.time.now())
+            return {"TrainingJobArn": job.arn}
         if "RemoteDebugConfig" in request and job.secondary not in DEBUGGABLE:
             raise invalid(
                 f"RemoteDebugConfig can be updated in secondary status {' or '.join(DEBUGGABLE)} only; the training "
                 f"job is in {job.secondary}."
             )
-        for member in request.keys() - {"TrainingJobName"}:
+        for member in members:
             job.request[member] = _updated(job.request.get(member), request[member])
         job.touch(self.engine.time.now())
         return {"TrainingJobArn": job.arn}
@@ -83,3 +90,11 @@ class TrainingJobs(Jobs):
 def _updated(before: Any, change: Any) -> Any:
     """Return a member of a job after an update: what a structure doesn't name stays, a list is replaced."""
     return {**(before or {}), **change} if isinstance(change, dict) else change
+
+
+def _refuse_without_pool(job: Job) -> None:
+    # KeepAlivePeriodInSeconds can be updated when the job is complete and its pool Available (train-warm-pools).
+    if job.pool is None or not job.pool.is_kept:
+        raise invalid(
+            "KeepAlivePeriodInSeconds can only be updated while the warm pool of the training job is Available."
+        )

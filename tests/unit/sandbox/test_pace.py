@@ -286,14 +286,14 @@ class TestLeaps:
         bench = Bench({"*": Script(seconds=9000, stop_seconds=500)})
         bench.train()
         bench.sandbox.leap(3600 + 119)
-        assert bench.state() == ("InProgress", "Training")
+        assert bench.state() == ("Stopping", "Stopping")
         bench.sandbox.leap(1)
         assert bench.state() == ("Stopped", "MaxRuntimeExceeded")
 
     def test_a_job_on_a_plan_goes_on_in_the_next_block(self):
         blocks = [{"starts": 0, "lasts": "2h"}, {"starts": "4h", "lasts": "4h"}]
         bench = Bench(seconds=7200, plans=[{"name": "december", "type": P5, "count": 1, "blocks": blocks}])
-        bench.train(resources=single(P5, TrainingPlanArn=PLAN), StoppingCondition={"MaxRuntimeInSeconds": 8000})
+        bench.train(resources=single(P5, TrainingPlanArn=PLAN), StoppingCondition={"MaxRuntimeInSeconds": 20_000})
         bench.sandbox.leap(3 * 3600)
         assert bench.state() == ("InProgress", "Pending")
         bench.sandbox.leap(4 * 3600)

@@ -6,7 +6,7 @@ import pytest
 
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection
-from tests.unit.sandbox.builders import Bench, training
+from tests.unit.sandbox.builders import Bench, processing, training
 
 DESCRIBE = ("DescribeTrainingJob", {"TrainingJobName": "job"})
 
@@ -35,6 +35,55 @@ def test_one_create_a_second():
     assert (caught.value.code, caught.value.status) == ("ThrottlingException", 400)
     bench.advance(1)
     bench.train("b")
+
+
+DOCUMENTED = {
+    "CreateTrainingJob": 1,
+    "CreateProcessingJob": 1,
+    "DescribeTrainingJob": 5,
+    "ListTrainingJobs": 2,
+    "StopTrainingJob": 1,
+    "UpdateTrainingJob": 1,
+    "DeleteTrainingJob": 1,
+}
+
+
+@pytest.mark.parametrize(("operation", "rate"), DOCUMENTED.items())
+def test_each_operation_has_its_documented_rate(operation, rate):
+    bench = Bench(rates={})
+    request = {} if operation == "ListTrainingJobs" else {"TrainingJobName": "job"}
+    if operation.startswith("Create"):
+        request = processing() if "Processing" in operation else training()
+    for _ in range(3):
+        assert [throttled(bench, operation, request) for _ in range(rate + 1)] == [False] * rate + [True]
+        bench.advance(1)
+
+
+def test_a_steady_caller_at_the_rate_is_never_throttled():
+    bench = Bench(rates={})
+    for _ in range(50):
+        assert not throttled(bench, *DESCRIBE)
+        bench.advance(0.2)
+
+
+def test_a_throttled_call_has_no_effect():
+    bench = Bench(rates={})
+    bench.train("a")
+    assert throttled(bench, "CreateTrainingJob", training("b"))
+    bench.advance(1)
+    with pytest.raises(ApiError, match="not found"):
+        bench.training("b")
+    bench.call("StopTrainingJob", {"TrainingJobName": "a"})
+    bench.train("c")
+    assert throttled(bench, "StopTrainingJob", {"TrainingJobName": "c"})
+    assert bench.state("c") == ("InProgress", "Training")
+
+
+def test_a_refused_call_counts_too():
+    bench = Bench(rates={})
+    with pytest.raises(ApiError, match="ValidationException"):
+        bench.train("not a name")
+    assert throttled(bench, "CreateTrainingJob", training())
 
 
 def test_every_account_region_and_operation_has_its_own_bucket():

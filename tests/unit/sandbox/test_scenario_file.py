@@ -20,10 +20,12 @@ spot: {ml.g5.xlarge: 1}
 plans:
   - {name: december, type: ml.p5.48xlarge, count: 2, region: eu-west-1, zone: eu-west-1b,
      blocks: [{starts: 10m, lasts: 2h}, {starts: 1d, lasts: 3600}]}
-  - {name: today, type: ml.p4d.24xlarge, count: 1}
+  - {name: today, type: ml.p4d.24xlarge, count: 1, target: hyperpod-cluster, status: Pending}
 quotas:
   ml.p5.48xlarge for training job usage: 2
   ml.g5.xlarge for spot training job usage: 0
+  ml.g5.xlarge for training warm pool usage: 1
+  Number of instances across all spot training jobs: 3
   Number of instances across all processing jobs: 4
   Size of EBS volume for a training job instance: 2048
 rates: {DescribeTrainingJob: 2.5, ListTrainingJobs: off}
@@ -59,11 +61,13 @@ def test_everything_that_a_file_may_say():
                 "eu-west-1",
                 "eu-west-1b",
             ),
-            PlanSpec("today", "ml.p4d.24xlarge", 1, (Block(0, 86_400),)),
+            PlanSpec("today", "ml.p4d.24xlarge", 1, (Block(0, 86_400),), target="hyperpod-cluster", status="Pending"),
         ),
         quotas={
             "ml.p5.48xlarge for training job usage": 2,
             "ml.g5.xlarge for spot training job usage": 0,
+            "ml.g5.xlarge for training warm pool usage": 1,
+            "Number of instances across all spot training jobs": 3,
             "Number of instances across all processing jobs": 4,
             "Size of EBS volume for a training job instance": 2048,
         },
@@ -111,6 +115,8 @@ def test_everything_that_a_file_may_say():
         ("plans:\n- {name: a}", 2, "type is missing"),
         ("plans:\n- {name: a, type: ml.m5.xlarge, count: 1}", 2, "not a type that plans are sold for"),
         ("plans:\n- {name: a, type: ml.p5.48xlarge, count: 0}", 2, "1 or more"),
+        ("plans:\n- {name: a, type: ml.p5.48xlarge, count: 1, status: Active}", 2, "doesn't come of its blocks"),
+        ("plans:\n- {name: a, type: ml.p5.48xlarge, count: 1, target: training}", 2, "did you mean training-job"),
         ("plans:\n- {name: a, type: ml.p5.48xlarge, count: 1, blocks: [{lasts: 0}]}", 2, "a duration above 0"),
         (
             "plans:\n- {name: a, type: ml.p5.48xlarge, count: 1, blocks: [{lasts: 2h}, {starts: 1h, lasts: 1h}]}",
