@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.errors import InvalidScenario
 
 if TYPE_CHECKING:
@@ -33,6 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def sm_prefer_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """A sandbox without a wire, on a fake clock: ``call`` operations, ``advance`` the time."""
+    from airflow_sm_prefer.clock import FakeClock  # noqa: PLC0415 - it brings asyncio
+
     with _made("sandbox", "Sandbox", request, clock=FakeClock()) as sandbox:
         yield sandbox
 
