@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -166,3 +168,19 @@ def test_a_name_that_was_bound_to_this_machine_is_refused(server: SandboxServer,
     assert response.status == 403
     assert "loopback" in json.loads(response.read())["message"]
     connection.close()
+
+
+def test_a_body_that_reads_as_another_request_is_not_one(server: SandboxServer) -> None:
+    """A form's text/plain body may be anything: a connection that a page was refused on takes no second request."""
+    host = server.endpoint_url.partition("//")[2]
+    signed = f"Host: {host}\r\nAuthorization: {SIGNED}\r\nX-Amz-Target: SageMaker."
+    hidden = f"POST / HTTP/1.1\r\n{signed}CreateTrainingJob\r\nContent-Length: {len(JOB)}\r\n\r\n{JOB}"
+    form = f"POST / HTTP/1.1\r\nHost: {host}\r\nOrigin: {PAGE}\r\nConnection: keep-alive\r\n"
+    with socket.create_connection(tuple(host.split(":")), timeout=30) as connection:
+        connection.sendall(f"{form}Content-Length: {len(hidden)}\r\n\r\n{hidden}".encode())
+        answered = b""
+        with contextlib.suppress(ConnectionResetError):
+            while received := connection.recv(65536):
+                answered += received
+    assert answered.startswith(b"HTTP/1.1 403 ")
+    assert answered.count(b"HTTP/1.1 ") == 1
