@@ -5,9 +5,10 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python;
 	$$python -c 'import sys, ensurepip, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1 \
 	&& { echo $$python; break; }; done)
 BIN := .venv/bin
+CLIENTS := .venv-clients/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 
-.PHONY: test test-fast check demo demo-stop lock clean
+.PHONY: test test-fast test-clients check demo demo-stop lock clean
 
 # Locked requirements first, with their hashes; then the package itself, without its dependencies:
 # pip refuses hashes together with an editable install.
@@ -22,8 +23,21 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch .venv/.ready
 
+# The AWS CLI and the SageMaker Python SDK, which the sandbox is tried with: 80 packages and a gigabyte, so apart.
+.PHONY: .venv-clients
+.venv-clients: .venv-clients/.ready
+
+.venv-clients/.ready: requirements-clients.lock .venv/.ready
+	$(BIN)/python -m venv .venv-clients
+	$(CLIENTS)/python -m pip --quiet --disable-pip-version-check install --retries 10 --require-hashes \
+		-r requirements-clients.lock
+	@touch .venv-clients/.ready
+
 test: .venv/.ready
 	$(BIN)/python -m pytest
+
+test-clients: .venv/.ready .venv-clients/.ready
+	$(BIN)/python -m pytest tests/integration/test_sandbox_with_sdk.py tests/integration/test_sandbox_with_cli.py
 
 test-fast: .venv/.ready
 	$(BIN)/python -m pytest tests/unit -n auto
@@ -47,7 +61,9 @@ lock:
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --extra dev \
 		--generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+	build/lock/bin/uv pip compile --group pyproject.toml:clients --quiet --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file requirements-clients.lock
 	rm -rf build/lock
 
 clean:
-	rm -rf .venv .demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-clients .demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
+from xml.sax.saxutils import escape
 
 from werkzeug.wrappers import Request, Response
 
@@ -54,7 +55,10 @@ class Endpoint:
         response = self._ours(request, scope)
         if response is not None:
             return response(environ, start_response)
-        return self._backdrop(environ, start_response)
+        try:
+            return self._backdrop(environ, start_response)
+        except NotImplementedError as gap:
+            return _missing(request, str(gap))(environ, start_response)
 
     def answer(self, headers: Mapping[str, str], body: bytes) -> protocol.Answer | None:
         """Answer a call of the sandbox's own that comes without a query; None is for all else.
@@ -110,6 +114,16 @@ class Endpoint:
 def _forbidden(why: str) -> Response:
     body = json.dumps({"__type": "AccessDeniedException", "message": f"The sandbox refused this: {why}."})
     return Response(body, 403, {"Content-Type": protocol.CONTENT_TYPE})
+
+
+def _missing(request: Request, why: str) -> Response:
+    """Say in the service's own format that moto lacks an operation; clients don't try again after a 501."""
+    message = f"The sandbox doesn't have this operation. {why}."
+    if "json" in (request.content_type or ""):
+        body = json.dumps({"__type": "NotImplemented", "message": message})
+        return Response(body, 501, {"Content-Type": protocol.CONTENT_TYPE})
+    error = f"<Error><Code>NotImplemented</Code><Message>{escape(message)}</Message></Error>"
+    return Response(f"<ErrorResponse>{error}</ErrorResponse>", 501, {"Content-Type": "text/xml"})
 
 
 def _hang_up(request: Request) -> NoReturn:

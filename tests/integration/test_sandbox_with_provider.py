@@ -124,6 +124,14 @@ class TestTraining:
         done = operator.execute_complete({}, event)["Training"]
         assert done["TrainingJobStatus"] == "Completed"
 
+    def test_a_deferred_wait_fails_with_the_job(self) -> None:
+        pytest.importorskip("aiobotocore")
+        operator = train(training("fails", single(G5)), deferrable=True, print_log=False)
+        with pytest.raises(TaskDeferred) as deferred:
+            operator.execute({})
+        with pytest.raises(Exception, match="AlgorithmError"):
+            operator.execute_complete({}, first_event(deferred.value.trigger))
+
 
 def first_event(trigger: Any) -> dict[str, Any]:
     async def first() -> dict[str, Any]:
@@ -141,6 +149,14 @@ class TestProcessing:
     )
     def test_a_job_runs_to_its_end(self, server: SandboxServer, cluster: dict[str, Any]) -> None:
         done = process(processing("prep", cluster)).execute({})["Processing"]
+        assert done["ProcessingJobStatus"] == "Completed"
+
+    def test_a_deferred_wait_ends_with_the_job(self, server: SandboxServer) -> None:
+        pytest.importorskip("aiobotocore")
+        operator = process(processing("prep", single(CPU)), deferrable=True)
+        with pytest.raises(TaskDeferred) as deferred:
+            operator.execute({})
+        done = operator.execute_complete({}, first_event(deferred.value.trigger))["Processing"]
         assert done["ProcessingJobStatus"] == "Completed"
 
     def test_a_failed_job_fails_the_task(self, server: SandboxServer) -> None:

@@ -1,7 +1,8 @@
 """The SageMaker Python SDK v3 against the sandbox, unmodified, by AWS_ENDPOINT_URL.
 
-It isn't among our dependencies. ``SAGEMAKER_SDK_PYTHON`` names a Python that has ``sagemaker-train``; without one, the
-scripts are skipped, and what they ask of AWS is tested by ``test_sandbox_as_the_sdk_calls_it``.
+It is in ``.venv-clients``, which ``make .venv-clients`` makes; ``SAGEMAKER_SDK_PYTHON`` names another Python that has
+``sagemaker-train``. Without one, the scripts are skipped, and what they ask of AWS is tested by
+``test_sandbox_as_the_sdk_calls_it``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import pytest
 from airflow_sm_prefer.sandbox.runner import LocalRunner
 from airflow_sm_prefer.sandbox.server import SandboxServer
 
-PYTHON = os.environ.get("SAGEMAKER_SDK_PYTHON", sys.executable)
+PYTHON = os.environ.get("SAGEMAKER_SDK_PYTHON") or str(Path(__file__).parents[2] / ".venv-clients/bin/python")
 CLIENTS = Path(__file__).parent / "clients"
 #: The SDK asks STS for the default bucket's name at an address of its own making, and sends telemetry to AWS.
 CONFIG = """\
@@ -37,16 +37,25 @@ def has_sdk() -> bool:
     probe = (
         "import importlib.util as u, sys; sys.exit(not (u.find_spec('sagemaker') and u.find_spec('sagemaker.train')))"
     )
-    return subprocess.run([PYTHON, "-c", probe], capture_output=True, check=False).returncode == 0
+    try:
+        return subprocess.run([PYTHON, "-c", probe], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
 
-pytestmark = pytest.mark.skipif(not has_sdk(), reason="no Python with sagemaker-train (SAGEMAKER_SDK_PYTHON)")
+pytestmark = pytest.mark.skipif(
+    not has_sdk(), reason=f"{PYTHON} has no sagemaker-train: make .venv-clients, or set SAGEMAKER_SDK_PYTHON"
+)
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[SandboxServer]:
+    scenario = {
+        "capacity": {"ml.p5.48xlarge": 0, "ml.c5.xlarge": 0},
+        "plans": [{"name": "winter", "type": "ml.p5.48xlarge", "count": 1, "blocks": [{"starts": 0, "lasts": "2d"}]}],
+    }
     runner = LocalRunner(tmp_path / "jobs")
-    with SandboxServer({"capacity": {"ml.p5.48xlarge": 0}}, speed=60, runner=runner) as served:
+    with SandboxServer(scenario, speed=60, runner=runner) as served:
         yield served
 
 
@@ -91,3 +100,23 @@ def test_a_script_processor_with_preferences_processes(server: SandboxServer, tm
     result, said = run("sdk_processing.py", server, tmp_path)
     assert result == {"status": "Completed", "selected": "ml.m5.xlarge", "rows": "1"}
     assert "seen: ['--split', '0.2'] ['rows.csv']" in said
+
+
+def test_model_trainers_of_all_kinds_end_as_on_aws(server: SandboxServer, tmp_path: Path) -> None:
+    result, _ = run("sdk_endings.py", server, tmp_path)
+    jobs = result["jobs"]
+    assert {name: job["status"] for name, job in jobs.items()} == {
+        "own-counts": "Completed",
+        "on-plan": "Completed",
+        "spot": "Completed",
+        "fails": "Failed",
+        "no-capacity": "Failed",
+        "stopped": "Stopped",
+    }
+    assert jobs["own-counts"]["selected"] == "2 ml.g5.xlarge"
+    assert jobs["on-plan"]["selected"] == "1 ml.p5.48xlarge"
+    assert "Failure Reason: AlgorithmError" in jobs["fails"]["raised"]
+    assert "Failure Reason: CapacityError" in jobs["no-capacity"]["raised"]
+    assert result["found"] == ["stopped", "spot", "own-counts", "on-plan", "no-capacity"]
+    assert result["checkpoint"] == "rows.csv"
+    assert result["tags"] == ["team"]
