@@ -73,6 +73,7 @@ class TrainingJobs(Jobs):
         for member in request.keys() - {"TrainingJobName"}:
             job.request[member] = _updated(job.request.get(member), request[member])
         job.touch(self.engine.time.now())
+        self.engine.keeper.job_changed(job)
         return {"TrainingJobArn": job.arn}
 
     def delete_training_job(self, caller: Caller, request: Request) -> Response:
