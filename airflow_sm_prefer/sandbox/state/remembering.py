@@ -85,13 +85,18 @@ class Remembering:
         request = Request(environ)
         scope = guards.signed_scope(dict(request.headers), environ.get("QUERY_STRING", ""))
         if scope.service == "s3" and request.method not in {"GET", "HEAD", "OPTIONS"}:
-            answer = self._s3(request, scope)
+            keep = self._s3
         elif scope.service in KEPT_SERVICES:
-            answer = self._control_plane(request, scope)
+            keep = self._control_plane
         else:
             return self._app(environ, start_response)
-        start_response(*answer[:2])
-        return [answer[2]]
+        try:
+            status, headers, content = keep(request, scope)
+        except OSError as error:
+            status, headers = "500 Internal Server Error", [("Content-Type", "text/plain")]
+            content = f"The sandbox can't write its state to {self._folder.path}: {error.strerror}.\n".encode()
+        start_response(status, headers)
+        return [content]
 
     def _s3(self, request: Request, scope: guards.Scope) -> Answer:
         bucket, key = _place(request)

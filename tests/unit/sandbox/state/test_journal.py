@@ -128,3 +128,12 @@ def test_a_file_is_replaced_as_a_whole_and_goes_on(tmp_path):
     file.append({"job": "d"})
     assert values(path) == [{"jobs": 3}, {"job": "d"}]
     assert [child.name for child in tmp_path.iterdir()] == ["journal"]
+
+
+def test_nothing_can_be_added_to_a_closed_file(tmp_path):
+    path = journal(tmp_path)
+    file = Journal.opened(path, list(read(path)))
+    file.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        file.append({"job": "d"})
+    assert values(path) == VALUES
