@@ -272,8 +272,8 @@ class Sandbox:
     def keep_record(self) -> None:
         """Keep the lines of the record that calls have left which changed nothing; every change is kept at once."""
         if self._keeper is not None and self._keeper.is_behind:
-            self._keeper.world_changed()
-            self.engine.tick()
+            with self.engine.locked():
+                self._keeper.world_changed()
 
     def close(self) -> None:
         """End every run. A state keeps its jobs as they are; the next sandbox that is given it starts them again."""
