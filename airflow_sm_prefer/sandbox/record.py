@@ -82,20 +82,6 @@ class Record:
             chosen = zip(self._instants[position:], self._places[position:], strict=True)
             return [Entry(at, *self._said[place]) for at, place in chosen]
 
-    def __len__(self) -> int:
-        """Return how many lines there are."""
-        return len(self._entries)
-
-    def since(self, position: int) -> list[Entry]:
-        """Return the lines from a position on."""
-        with self._lock:
-            return self._entries[position:]
-
-    def restore(self, entries: Iterable[Entry]) -> None:
-        """Take over lines that were written earlier, before all others."""
-        with self._lock:
-            self._entries[:0] = entries
-
     def entries(self, what: str | None = None, since: int = 0) -> list[dict[str, Any]]:
         """Return the lines, all or of one sort, from a position on; each has its own as ``line``."""
         numbered = enumerate(self.since(since), start=since)

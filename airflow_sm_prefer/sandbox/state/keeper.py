@@ -7,6 +7,7 @@ before, how far time had been dealt with, and how many lines the record had then
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Iterator
 
 from airflow_sm_prefer.errors import StateUnreadable
@@ -17,7 +18,6 @@ from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.pace import Moment
-from airflow_sm_prefer.sandbox.record import Entry
 from airflow_sm_prefer.sandbox.resumption import resume
 from airflow_sm_prefer.sandbox.state.folder import StateFolder
 from airflow_sm_prefer.sandbox.state.world import Document, World
@@ -98,9 +98,9 @@ class FolderKeeper:
             for value in self._folder.values.pop("journal"):
                 found.apply(value)
             lines = self._folder.values.pop("record")
-            entries = [Entry(*entry) for line in lines for entry in line]
-            self._engine.record.restore(entries)
-            self._recorded, self._record_lines = len(entries), len(lines)
+            for at, what, data in itertools.chain.from_iterable(lines):
+                self._engine.record.add(at, what, data)
+            self._recorded, self._record_lines = len(self._engine.record), len(lines)
             if found.world:
                 self._restore(found)
         except (KeyError, TypeError, ValueError) as error:
