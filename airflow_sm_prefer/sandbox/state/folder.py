@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_sm_prefer.errors import InvalidSetting, StateUnreadable
-from airflow_sm_prefer.sandbox.state.journal import VERSION, Journal, Line, read
+from airflow_sm_prefer.sandbox.state.journal import VERSION, Journal, Line, read, uncollected
 
 FILES = ("record", "objects", "requests", "journal")
 """The files of a state, in the order in which a new one gets them: without its journal it has not begun."""
@@ -93,6 +93,7 @@ class StateFolder:
             os.close(self._lock)
             self._lock = -1
 
+    @uncollected()
     def _open(self) -> None:
         there = [name for name in FILES if (self.path / name).exists()]
         if "journal" not in there and not any(self._has_content(name) for name in there):

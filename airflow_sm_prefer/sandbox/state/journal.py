@@ -10,11 +10,13 @@ a power failure.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,6 +117,18 @@ class Journal:
         """Close the file; nothing can be added any more."""
         os.close(self._file)
         self._file = -1
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Hold the garbage collector off while a state is read: it would go through it again and again, and all stays."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def written(value: Any, before: int) -> tuple[bytes, int]:

@@ -20,6 +20,7 @@ from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.pace import Moment
 from airflow_sm_prefer.sandbox.resumption import resume
 from airflow_sm_prefer.sandbox.state.folder import StateFolder
+from airflow_sm_prefer.sandbox.state.journal import uncollected
 from airflow_sm_prefer.sandbox.state.world import Document, World
 
 COMPACT_BYTES = 16_000_000
@@ -87,6 +88,7 @@ class FolderKeeper:
         """Keep nothing from now on: what happens while the sandbox ends is no part of its state."""
         self._has_ended = True
 
+    @uncollected()
     def restore(self) -> None:
         """Give the engine what the folder holds.
 

@@ -1,5 +1,6 @@
 """A file that survives being cut off anywhere, and hides no damage."""
 
+import gc
 import os
 import stat
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from airflow_sm_prefer.errors import StateUnreadable
-from airflow_sm_prefer.sandbox.state.journal import VERSION, Journal, read, written
+from airflow_sm_prefer.sandbox.state.journal import VERSION, Journal, read, uncollected, written
 
 HEADER = {"file": "journal", "state": "s", "version": VERSION}
 VALUES = [{"job": "a"}, {"job": "ü", "n": [1, 2.5, None]}, {"job": "c", "text": "two\nlines"}]
@@ -137,3 +138,12 @@ def test_nothing_can_be_added_to_a_closed_file(tmp_path):
     with pytest.raises(OSError, match="Bad file descriptor"):
         file.append({"job": "d"})
     assert values(path) == VALUES
+
+
+def test_the_collector_is_as_it_was_after_a_state_is_read():
+    with uncollected():
+        assert not gc.isenabled()
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
