@@ -15,7 +15,7 @@ class Keeper(Protocol):
         """Note that something about a job is another than before."""
 
     def job_deleted(self, job: Job) -> None:
-        """Note that a job was deleted, whose name stays used."""
+        """Note that a job was deleted."""
 
     def world_changed(self) -> None:
         """Note that something else is another than before: capacity, plans, quotas, rates, faults, the pace."""

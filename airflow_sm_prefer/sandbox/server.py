@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ class SandboxServer:
         with _listening(self._port) as listener:
             if not _living:
                 backdrop.reset()
-            self._server = Server(listener, Endpoint(self.sandbox, self._rest()))
+            self._server = Server(listener, Endpoint(self.sandbox, self._around_moto()))
         _living.add(id(self))
         self.endpoint_url = f"http://{HOST}:{self._server.port}"
         self.sandbox.endpoint_url = self.endpoint_url
@@ -106,14 +106,13 @@ class SandboxServer:
             thread.join()
         _living.discard(id(self))
 
-    def _rest(self) -> backdrop.Application:
-        """Return what answers for all other services; with a state, it has what it had."""
-        app = backdrop.application()
+    def _around_moto(self) -> Callable[[backdrop.Application], backdrop.Application]:
+        """Return what makes moto's applications ours; with a state, they remember, and have what they had."""
         if self.sandbox.folder is None:
-            return app
-        remembering = Remembering(app, self.sandbox.folder)
+            return lambda app: app
+        remembering = Remembering(self.sandbox.folder)
         remembering.restore()
-        return remembering
+        return remembering.around
 
     def _serve(self) -> None:
         assert self._server is not None

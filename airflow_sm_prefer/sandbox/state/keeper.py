@@ -11,12 +11,10 @@ import itertools
 from collections.abc import Iterator
 
 from airflow_sm_prefer.errors import StateUnreadable
-from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError
 from airflow_sm_prefer.sandbox.documents import decode, encode
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.job import Job
-from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.pace import Moment
 from airflow_sm_prefer.sandbox.resumption import resume
 from airflow_sm_prefer.sandbox.state.folder import StateFolder
@@ -55,7 +53,7 @@ class FolderKeeper:
         self._changed[job.number] = job
 
     def job_deleted(self, job: Job) -> None:
-        """Note that a job was deleted, whose name stays used."""
+        """Note that a job was deleted."""
         self._deleted.append(job)
 
     def world_changed(self) -> None:
@@ -113,8 +111,6 @@ class FolderKeeper:
 
     def _restore(self, found: Found) -> None:
         self._world.restore(found.world)
-        for account, region, kind, name in found.used:
-            self._engine.account(Caller(account, region)).used_names.add((JobKind(kind), name))
         resume(self._engine, [_read(found.jobs[number]) for number in sorted(found.jobs)], found.elapsed)
         self._written = found.world
 
@@ -149,10 +145,9 @@ class FolderKeeper:
         return {"elapsed": now.elapsed, "record": self._record_lines}
 
     def _everything(self, now: Moment, world: Document) -> Iterator[Document]:
-        accounts = self._engine.accounts.items()
-        used = [[c.account, c.region, kind.value, name] for c, a in accounts for kind, name in a.used_names]
-        yield self._about(now) | {"world": world, "used": used}
-        jobs = [job for _, account in accounts for job in account.jobs.values()]
+        accounts = self._engine.accounts.values()
+        yield self._about(now) | {"world": world}
+        jobs = [job for account in accounts for job in account.jobs.values()]
         for begin in range(0, len(jobs), JOBS_A_LINE):
             yield self._about(now) | {"jobs": [_written(job) for job in jobs[begin : begin + JOBS_A_LINE]]}
 
@@ -162,7 +157,6 @@ class Found:
 
     def __init__(self) -> None:
         self.jobs: dict[int, Document] = {}
-        self.used: list[tuple[str, ...]] = []
         self.world: Document = {}
         self.elapsed = 0.0
 
@@ -170,11 +164,9 @@ class Found:
         """Take over one line."""
         self.elapsed = value["elapsed"]
         self.world |= value.get("world", {})
-        self.used += [tuple(name) for name in value.get("used", ())]
         self.jobs |= {job["number"]: job for job in value.get("jobs", ())}
         for number in value.get("gone", ()):
-            job = self.jobs.pop(number)
-            self.used.append((job["account"], job["region"], job["kind"], job["name"]))
+            del self.jobs[number]
 
 
 def _written(job: Job) -> Document:

@@ -6,6 +6,7 @@ requests themselves are kept, and made again at the start. Messages in queues ar
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import sys
@@ -50,21 +51,23 @@ Answer = tuple[str, list[tuple[str, str]], bytes]
 
 
 class Remembering:
-    """A WSGI application that passes requests on to moto's, and keeps what they change.
+    """Passes requests on to moto, and keeps what they change.
 
     Args:
-        app: Moto's.
         folder: The state.
 
     Raises:
         StateUnreadable: an object's content is missing.
     """
 
-    def __init__(self, app: backdrop.Application, folder: StateFolder) -> None:
-        self._app = app
+    def __init__(self, folder: StateFolder) -> None:
         self._folder = folder
         self._objects = ObjectStore(folder)
         self._in_turn = threading.RLock()
+
+    def around(self, app: backdrop.Application) -> backdrop.Application:
+        """Return a WSGI application that passes requests on to one of moto's."""
+        return functools.partial(self._answer, app)
 
     def restore(self) -> None:
         """Give moto back what it had.
@@ -72,15 +75,18 @@ class Remembering:
         Raises:
             StateUnreadable: an object's content is damaged.
         """
+        app = backdrop.application()
         for value in self._folder.values.pop("requests"):
             if "log" in value:
                 backdrop.put_logs_back(*value["log"])
             else:
-                self._make_again(value["request"])
+                self._make_again(app, value["request"])
         for (bucket, key), content, meta in self._objects.objects():
             backdrop.put_object_back(bucket, key, content, meta)
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def _answer(
+        self, app: backdrop.Application, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         """Answer a request; what it has changed is kept before the answer goes out."""
         request = Request(environ)
         scope = guards.signed_scope(dict(request.headers), environ.get("QUERY_STRING", ""))
@@ -89,20 +95,20 @@ class Remembering:
         elif scope.service in KEPT_SERVICES:
             keep = self._control_plane
         else:
-            return self._app(environ, start_response)
+            return app(environ, start_response)
         try:
-            status, headers, content = keep(request, scope)
+            status, headers, content = keep(app, request, scope)
         except OSError as error:
             status, headers = "500 Internal Server Error", [("Content-Type", "text/plain")]
             content = f"The sandbox can't write its state to {self._folder.path}: {error.strerror}.\n".encode()
         start_response(status, headers)
         return [content]
 
-    def _s3(self, request: Request, scope: guards.Scope) -> Answer:
+    def _s3(self, app: backdrop.Application, request: Request, scope: guards.Scope) -> Answer:
         bucket, key = _place(request)
         if not key and request.method != "POST":
-            return self._kept(request, scope, request.get_data())
-        answer = self._passed_on(request.environ)
+            return self._kept(app, request, scope, request.get_data())
+        answer = self._passed_on(app, request.environ)
         with self._in_turn:
             if key and bucket in backdrop.bucket_names():
                 self._look_at(bucket, key)
@@ -124,31 +130,33 @@ class Remembering:
         for place in there | set(self._objects.places()):
             self._look_at(*place)
 
-    def _control_plane(self, request: Request, scope: guards.Scope) -> Answer:
+    def _control_plane(self, app: backdrop.Application, request: Request, scope: guards.Scope) -> Answer:
         body = request.get_data()
         operation = _operation(request, body)
         if operation.startswith(READS) or operation in NOT_KEPT:
-            return self._passed_on(_with_body(request, body))
-        return self._kept(request, scope, body, operation)
+            return self._passed_on(app, _with_body(request, body))
+        return self._kept(app, request, scope, body, operation)
 
-    def _kept(self, request: Request, scope: guards.Scope, body: bytes, operation: str = "") -> Answer:
+    def _kept(
+        self, app: backdrop.Application, request: Request, scope: guards.Scope, body: bytes, operation: str = ""
+    ) -> Answer:
         """Pass a request on, and keep it if it succeeds: one after the other, so that the order is the same again."""
         with self._in_turn:
-            answer = self._passed_on(_with_body(request, body))
+            answer = self._passed_on(app, _with_body(request, body))
             if answer[0].startswith("2"):
                 self._folder["requests"].append(_trace(request, scope, body, operation))
         return answer
 
-    def _passed_on(self, environ: dict[str, Any]) -> Answer:
-        content, status, headers = run_wsgi_app(self._app, environ, buffered=True)
+    def _passed_on(self, app: backdrop.Application, environ: dict[str, Any]) -> Answer:
+        content, status, headers = run_wsgi_app(app, environ, buffered=True)
         return status, list(headers), b"".join(content)
 
-    def _make_again(self, kept: dict[str, Any]) -> None:
+    def _make_again(self, app: backdrop.Application, kept: dict[str, Any]) -> None:
         body = kept["body"].encode("latin-1")
         builder = EnvironBuilder(
             kept["path"], query_string=kept["query"], method=kept["method"], headers=kept["headers"], data=body
         )
-        status, _, content = self._passed_on(builder.get_environ())
+        status, _, content = self._passed_on(app, builder.get_environ())
         if not status.startswith("2"):
             what = f"{kept['method']} {kept['path']} {kept['headers'].get('X-Amz-Target', '')}".strip()
             sys.stderr.write(f"sandbox: the state has a request that fails now: {what}: {status} {content[:200]!r}\n")
