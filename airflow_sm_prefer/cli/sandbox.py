@@ -35,13 +35,19 @@ app.add_typer(commands)
 @app.callback(invoke_without_command=True)
 def sandbox(
     ctx: typer.Context,
+    *,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = DEFAULT_PORT,
     scenario: Annotated[
         Path | None, typer.Option(help="What there is and what goes wrong; without it, everything is ample.")
     ] = None,
-    speed: Annotated[float, typer.Option(help="How many seconds of durations pass in one.")] = 1.0,
+    speed: Annotated[
+        float | None, typer.Option(help="How many seconds of durations pass in one; 1 unless it is given.")
+    ] = None,
     workdir: Annotated[
         Path | None, typer.Option(help="Where jobs run; without it, a folder that goes with the sandbox.")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(help="A folder to keep everything in, to go on from after a kill.")
     ] = None,
 ) -> None:
     """Serve AWS on this machine, with GPUs that run out when told to, until SIGTERM or Ctrl-C."""
@@ -50,27 +56,32 @@ def sandbox(
     _need_extra()
     with (
         _stop_signals() as asked_to_stop,
-        _working_folder(workdir) as folder,
-        _server(port, scenario, speed, folder) as server,
+        _working_folder(workdir, state) as folder,
+        _server(port, scenario, speed, folder, state) as server,
     ):
         print(f"sandbox ready at {server.endpoint_url}", flush=True)
         asked_to_stop.wait()
 
 
-def _server(port: int, scenario: Path | None, speed: float, folder: Path) -> SandboxServer:
+def _server(
+    port: int, scenario: Path | None, speed: float | None, folder: Path | None, state: Path | None
+) -> SandboxServer:
     from airflow_sm_prefer.sandbox.local import local_server
 
     # This process is AWS itself: moto in it would look for the shell's profile, which may not be there.
     for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
         os.environ.pop(name, None)
-    return local_server(port=port, scenario=scenario, speed=speed, workdir=folder)
+    return local_server(port=port, scenario=scenario, speed=speed, workdir=folder, state=state)
 
 
 @contextlib.contextmanager
-def _working_folder(given: Path | None) -> Iterator[Path]:
+def _working_folder(given: Path | None, state: Path | None) -> Iterator[Path | None]:
     if given is not None:
         given.mkdir(parents=True, exist_ok=True)
         yield given
+        return
+    if state is not None:
+        yield None
         return
     with tempfile.TemporaryDirectory(prefix="sm-prefer-sandbox-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+from collections.abc import Iterable
 
 from airflow_sm_prefer.sandbox.job import Job
 
@@ -25,6 +26,11 @@ class Agenda:
         if key not in self._noted:
             self._noted.add(key)
             heapq.heappush(self._entries, (when, next(self._order), job))
+
+    def add_all(self, instants: Iterable[float]) -> None:
+        """Note instants at which capacity as a whole is to be looked at."""
+        for instant in instants:
+            self.add(instant)
 
     def next(self) -> float:
         """Return the next time, infinity if there is none."""

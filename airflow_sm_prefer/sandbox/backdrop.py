@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 from moto.core.models import DEFAULT_ACCOUNT_ID
@@ -15,8 +16,10 @@ from moto.events.utils import EventTemplateParser
 from moto.iam.exceptions import NotFoundException
 from moto.iam.models import get_account_id_from
 from moto.iam.responses import IamResponse
+from moto.logs.models import logs_backends
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from moto.s3.models import FakeBucket, FakeKey, S3Backend, s3_backends
 
 from airflow_sm_prefer.sandbox.permissions import Document, decide
 
@@ -66,6 +69,103 @@ def put_event(account: str, region: str, event: dict[str, Any]) -> None:
 def reset() -> None:
     """Forget all buckets, queues, roles and the rest."""
     moto_api_backend.reset()
+
+
+def bucket_names() -> list[str]:
+    """Return the names of all buckets; they are unique over all accounts."""
+    return list(s3_backends.bucket_accounts)
+
+
+def object_keys(bucket: str) -> list[str]:
+    """Return the keys of the objects in a bucket; none if there is no such bucket."""
+    held = _bucket(bucket)
+    return [] if held is None else [key for key in held[1].keys if _object(bucket, key) is not None]
+
+
+def object_meta(bucket: str, key: str) -> dict[str, Any] | None:
+    """Return what S3 knows of an object besides its content, JSON-clean; None if there is none.
+
+    It is another one whenever the object is.
+    """
+    found = _object(bucket, key)
+    if found is None:
+        return None
+    backend, held = found
+    return {
+        "metadata": dict(held.metadata),
+        "storage": held.storage_class,
+        "etag": held.etag.strip('"'),
+        "modified": held.last_modified.isoformat(),
+        "version": held.version_id,
+        "encryption": held.encryption,
+        "kms_key": held.kms_key_id,
+        "checksum": [held.checksum_algorithm, held.checksum_value],
+        "tags": backend.tagger.get_tag_dict_for_resource(held.arn),
+    }
+
+
+def object_content(bucket: str, key: str) -> bytes | None:
+    """Return the content of an object, None if there is none."""
+    found = _object(bucket, key)
+    return None if found is None else bytes(found[1].value)
+
+
+def put_object_back(bucket: str, key: str, content: bytes, meta: dict[str, Any]) -> None:
+    """Give S3 an object that it had, as :func:`object_meta` and :func:`object_content` showed it.
+
+    Its bucket is there, or the object is left out.
+    """
+    held = _bucket(bucket)
+    if held is None:
+        return
+    backend, _ = held
+    algorithm, checksum = meta["checksum"]
+    new = backend.put_object(
+        bucket,
+        key,
+        content,
+        storage=meta["storage"],
+        etag=meta["etag"],
+        encryption=meta["encryption"],
+        kms_key_id=meta["kms_key"],
+        checksum_value=checksum,
+        disable_notification=True,
+    )
+    new.metadata.clear()
+    new.metadata.update(meta["metadata"])
+    new.last_modified = datetime.fromisoformat(meta["modified"])
+    new.checksum_algorithm = algorithm
+    new._version_id = meta["version"]
+    backend.tagger.tag_resource(new.arn, backend.tagger.convert_dict_to_tags_input(meta["tags"]))
+
+
+def put_logs_back(account: str, region: str, group: str, stream: str | None, events: list[dict[str, Any]]) -> None:
+    """Give CloudWatch Logs a log group, a stream of it, and lines that it had."""
+    logs = logs_backends[account][region]
+    if group not in logs.groups:
+        logs.create_log_group(group, {})
+    if stream is not None and stream not in logs.groups[group].streams:
+        logs.create_log_stream(group, stream)
+    if stream is not None and events:
+        logs.groups[group].put_log_events(stream, events)
+
+
+def _bucket(name: str) -> tuple[S3Backend, FakeBucket] | None:
+    """Return a bucket, and the S3 of the account that owns it."""
+    if name not in s3_backends.bucket_accounts:
+        return None
+    partition, account = s3_backends.bucket_accounts[name]
+    backend = s3_backends[account][partition]
+    return (backend, backend.buckets[name]) if name in backend.buckets else None
+
+
+def _object(bucket: str, key: str) -> tuple[S3Backend, FakeKey] | None:
+    """Return the latest version of an object; None for one that isn't there, or was deleted."""
+    held = _bucket(bucket)
+    if held is None or key not in held[1].keys:
+        return None
+    version = held[1].keys[key]
+    return (held[0], version) if isinstance(version, FakeKey) else None
 
 
 class QuietHandler(MotoRequestHandler):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind
+from airflow_sm_prefer.sandbox.documents import decode, encode
 
 AMPLE = 1_000_000
 """The capacity of a type that a scenario doesn't name."""
@@ -80,6 +82,16 @@ class Capacity:
     def release(self, region: str, candidate: Candidate) -> None:
         """Take the candidate's instances back."""
         self._taken[pool(region, candidate)] -= candidate.count
+
+    def document(self) -> dict[str, Any]:
+        """Return the counts over time, as JSON can hold them; what is taken follows from the jobs."""
+        return {kind.value: encode(by_type) for kind, by_type in self._timelines.items()}
+
+    def restore(self, document: Mapping[str, Any]) -> None:
+        """Take up the counts of a document."""
+        for kind, by_type in self._timelines.items():
+            by_type.clear()
+            by_type.update({name: decode(Timeline, steps) for name, steps in document[kind.value].items()})
 
     def snapshot(self, elapsed: float) -> dict[str, dict[str, int]]:
         """Return the totals of all types that are not ample, by kind."""

@@ -80,6 +80,7 @@ def apply_change(change: Change, engine: Engine, rates: RateLimits, now: Moment)
     }
     for name, value in change.sections.items():
         appliers[name](value)
+    engine.keeper.world_changed()
     engine.record.add(now.instant, "control", {"sections": sorted(change.written), "change": dict(change.written)})
 
 

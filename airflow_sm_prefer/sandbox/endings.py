@@ -6,6 +6,9 @@ from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.pace import Moment
 from airflow_sm_prefer.sandbox.settings import PendingExpiry, PlanExpiry, Settings
 
+STOP_GRACE_SECONDS = 120
+"""From SIGTERM to SIGKILL (StopTrainingJob)."""
+
 NO_CAPACITY = (
     "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
 )

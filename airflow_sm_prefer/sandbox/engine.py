@@ -21,14 +21,12 @@ from airflow_sm_prefer.sandbox.events import Announcer, is_announced
 from airflow_sm_prefer.sandbox.faults import Faults
 from airflow_sm_prefer.sandbox.floor import Floor
 from airflow_sm_prefer.sandbox.job import Job, StopCause
+from airflow_sm_prefer.sandbox.keeping import Forgetful, Keeper
 from airflow_sm_prefer.sandbox.pace import Moment, Timekeeper
 from airflow_sm_prefer.sandbox.plans import Plan, PlanSpec
 from airflow_sm_prefer.sandbox.record import Record, state_entry
 from airflow_sm_prefer.sandbox.runs import Ending, Phase, Runner, RunResult
 from airflow_sm_prefer.sandbox.scenario import Scenario
-
-STOP_GRACE_SECONDS = 120
-"""From SIGTERM to SIGKILL (StopTrainingJob)."""
 
 
 class Engine:
@@ -54,6 +52,7 @@ class Engine:
         self.settings = scenario.settings
         self.time = time
         self.clock = time.clock
+        self.keeper: Keeper = Forgetful()
         self.capacity = Capacity(scenario.capacity, scenario.spot)
         self.quotas = dict(scenario.quotas)
         self.faults = Faults(scenario.call_faults, scenario.job_faults)
@@ -64,27 +63,27 @@ class Engine:
         self._endpoint_url = endpoint_url
         self._inbox: queue.SimpleQueue[tuple[RunKey, Phase | RunResult]] = queue.SimpleQueue()
         self._effects = Effects(runner, self._hear, emit)
-        self._announcer = Announcer(scenario.settings, self._effects.emit)
-        self._agenda = Agenda()
-        self._floor = Floor(self.capacity, self._plan_of)
-        self._numbers = 0
+        self.announcer = Announcer(scenario.settings, self._effects.emit)
+        self.agenda = Agenda()
+        self.floor = Floor(self.capacity, self._plan_of)
+        self.numbers = 0
         self._lock = threading.RLock()
-        for change in self.capacity.changes():
-            self._agenda.add(change)
+        self.agenda.add_all(self.capacity.changes())
 
     # Time
 
     def next_due(self) -> float:
         """Return the elapsed seconds at which the next tick has something to do."""
         with self._lock:
-            if self._floor.is_unsettled or not self._inbox.empty():
+            if self.floor.is_unsettled or not self._inbox.empty():
                 return self.time.now().elapsed
-            return self._agenda.next()
+            return self.agenda.next()
 
     def leap(self, seconds: float) -> None:
         """Let so many of the scenario's seconds pass at once; what is due by then is done by the next tick."""
         with self.locked() as now:
             self.time.pace = self.time.pace.leaping(seconds, now)
+            self.keeper.world_changed()
 
     @contextmanager
     def locked(self) -> Iterator[Moment]:
@@ -92,8 +91,11 @@ class Engine:
         try:
             with self._lock:
                 now = self.time.now()
-                self._step(now)
-                yield now
+                try:
+                    self._step(now)
+                    yield now
+                finally:
+                    self.keeper.commit(now)
         finally:
             self._effects.perform()
 
@@ -108,65 +110,70 @@ class Engine:
         """Return what a caller has; it begins with the scenario's plans."""
         if caller not in self.accounts:
             self.accounts[caller] = Account(caller)
+            self.keeper.world_changed()
             for spec in self.plan_specs:
                 self._give_plan(self.accounts[caller], spec)
         return self.accounts[caller]
 
     def next_number(self) -> int:
         """Return the number of the next job."""
-        self._numbers += 1
-        return self._numbers
+        self.numbers += 1
+        return self.numbers
 
     def accept(self, job: Job) -> None:
         """Take in a new job; it gets capacity at the next tick at the earliest."""
         self._account_of(job).jobs[job.kind, job.name] = job
         self._account_of(job).count(job, quotas.uses(job.kind, job.demand))
-        self._floor.enter(job)
-        self._agenda.add(job.pending_deadline(), job)
-        self._note(job)
+        self.floor.enter(job)
+        self.agenda.add(job.pending_deadline(), job)
+        self.note(job)
         self.wake.set()
 
     def stop(self, job: Job, cause: StopCause, now: Moment) -> None:
         """Stop a live job: with a grace if it runs and AWS hasn't failed it, at once otherwise."""
-        if self._floor.holder(job.number) is not None and job.run_due is None:
+        if self.floor.holder(job.number) is not None and job.run_due is None:
             job.ask_to_stop(cause, now)
             if cause is StopCause.FAULT:
                 self._effects.kill((job.number, job.launches))
+                self.keeper.job_changed(job)
                 return
             if job.grace_ends is None:
-                job.grace_ends = now.elapsed + STOP_GRACE_SECONDS
-                self._agenda.add(job.grace_ends, job)
+                job.grace_ends = now.elapsed + endings.STOP_GRACE_SECONDS
+                self.agenda.add(job.grace_ends, job)
             self._effects.stop((job.number, job.launches))
-            self._note(job)
+            self.note(job)
             return
         job.ask_to_stop(cause, now)
-        self._note(job)
+        self.note(job)
         job.stop(cause.value, now)
         self._leave(job)
 
     def buy_plan(self, caller: Caller, spec: PlanSpec) -> None:
         """Give one account a plan; its instants count from the sandbox's beginning."""
         self._give_plan(self.account(caller), spec)
+        self.keeper.world_changed()
 
     def retain(self, job: Job, seconds: int, now: Moment) -> None:
         """Keep the warm pool of a job for so long, counted from the job's end; 0 ends it."""
         job.request["ResourceConfig"] = {**job.request["ResourceConfig"], "KeepAlivePeriodInSeconds": seconds}
         if seconds:
             job.touch(now)
-            self._agenda.add(job.pool_deadline(), job)
+            self.keeper.job_changed(job)
+            self.agenda.add(job.pool_deadline(), job)
         else:
             self.close_pool(job, now)
 
     def close_pool(self, job: Job, now: Moment) -> None:
         """Give the instances of a job's warm pool back."""
         job.close_pool(now)
-        self._floor.leave(job)
+        self.floor.leave(job)
         self._account_of(job).count(job, ())
-        self._note(job, always=True)
+        self.note(job, always=True)
 
     def delete(self, job: Job) -> None:
         """Forget an ended job; its name can be used again."""
         del self._account_of(job).jobs[job.kind, job.name]
+        self.keeper.job_deleted(job)
 
     # What changes while it runs; callers hold the lock
 
@@ -182,9 +189,8 @@ class Engine:
         """Replace counts by type; their instants count from now."""
         for instance_type, timeline in timelines.items():
             self.capacity.set(kind, instance_type, timeline.later(now.elapsed))
-        for change in self.capacity.changes():
-            self._agenda.add(change)
-        self._floor.stir()
+        self.agenda.add_all(self.capacity.changes())
+        self.floor.stir()
 
     def set_plans(self, specs: Iterable[PlanSpec], now: Moment) -> None:
         """Give every account more plans, or others of the same names; their instants count from now."""
@@ -193,15 +199,17 @@ class Engine:
             self.plan_specs = [s for s in self.plan_specs if s.name != spec.name] + [given]
             for account in self.accounts.values():
                 self._give_plan(account, given)
-        self._floor.stir()
+        self.floor.stir()
 
     def clear_faults(self) -> None:
         """Forget every fault that is still to come, of runs that go on too."""
         self.faults.clear()
-        for account in self.accounts.values():
-            for job in account.jobs.values():
-                if job.stopping is None:
-                    job.doom = None
+        self.keeper.world_changed()
+        jobs = [job for account in self.accounts.values() for job in account.jobs.values()]
+        for job in jobs:
+            if job.doom is not None and job.stopping is None:
+                job.doom = None
+                self.keeper.job_changed(job)
 
     # The steps of a tick
 
@@ -209,15 +217,15 @@ class Engine:
         self._listen(now)
         # Each moment by itself: a fake clock may have passed several at once, and capacity that came before a limit
         # was over must be found before it.
-        while self._agenda.next() <= now.elapsed:
-            self._meet(self.time.pace.reached(self._agenda.next()))
+        while self.agenda.next() <= now.elapsed:
+            self._meet(self.time.pace.reached(self.agenda.next()))
         self._settle(now)
-        self._announcer.send_due(now.elapsed)
+        self.announcer.send_due(now.elapsed)
 
     def _meet(self, moment: Moment) -> None:
-        for job in self._agenda.pop_due(moment.elapsed):
+        for job in self.agenda.pop_due(moment.elapsed):
             if job is None:
-                self._floor.stir()
+                self.floor.stir()
             elif job.is_live:
                 self._look_at(job, job.not_before(moment))
             elif _is_past(job.pool_deadline(), moment):
@@ -225,10 +233,10 @@ class Engine:
         self._settle(moment)
 
     def _settle(self, now: Moment) -> None:
-        if self._floor.came_free:
-            for job, cause in self._floor.displaced(now.elapsed):
+        if self.floor.came_free:
+            for job, cause in self.floor.displaced(now.elapsed):
                 self._displace(job, cause, job.not_before(now))
-        for job, choice in self._floor.sweep(now.elapsed):
+        for job, choice in self.floor.sweep(now.elapsed):
             self._place(job, choice, job.not_before(now))
 
     def _hear(self, key: RunKey, news: Phase | RunResult) -> None:
@@ -239,23 +247,24 @@ class Engine:
     def _listen(self, now: Moment) -> None:
         while not self._inbox.empty():
             (number, launch), news = self._inbox.get()
-            job = self._floor.holder(number)
+            job = self.floor.holder(number)
             if job is None or job.launches != launch:
                 continue
             if isinstance(news, Phase):
                 self._follow(job, news, now)
             else:
-                self._end_run(job, news, now)
+                self.end_run(job, news, now)
 
     def _follow(self, job: Job, phase: Phase, now: Moment) -> None:
         first = job.run_started is None
         job.reach(phase, now)
-        self._note(job)
+        self.note(job)
         if first:
-            self._agenda.add(job.runtime_deadline(), job)
-            self._agenda.add(job.fault_deadline(), job)
+            self.agenda.add(job.runtime_deadline(), job)
+            self.agenda.add(job.fault_deadline(), job)
 
-    def _end_run(self, job: Job, result: RunResult, now: Moment) -> None:
+    def end_run(self, job: Job, result: RunResult, now: Moment) -> None:
+        """Take over how a job's run ended, whatever follows from it."""
         doom, job.doom = job.doom, None
         if job.stopping in {StopCause.INTERRUPTED, StopCause.RESERVATION_ENDED}:
             self._requeue(job, job.stopping.value, now)
@@ -309,23 +318,25 @@ class Engine:
         job.wait(now)
         # Time before a job's plan begins, and between its blocks, doesn't count (StoppingCondition).
         if job.charge(now, counts=not plans or any(plan.is_usable(now.elapsed) for plan in plans)):
-            self._agenda.add(job.pending_deadline(), job)
-        self._note(job)
+            self.agenda.add(job.pending_deadline(), job)
+        self.note(job)
 
     def _launch(self, job: Job, candidate: Candidate, now: Moment) -> None:
-        self._floor.assign(job, candidate)
+        self.floor.assign(job, candidate)
         job.launch(candidate, now, self.settings.launch_seconds)
         self._account_of(job).count(job, quotas.selected_uses(job.kind, candidate))
-        self._agenda.add(job.pending_deadline(), job)
-        self._note(job, always=True)
+        self.agenda.add(job.pending_deadline(), job)
+        self.note(job, always=True)
         if self.settings.launch_seconds:
-            self._agenda.add(job.run_due, job)
+            self.agenda.add(job.run_due, job)
         else:
             self._start(job)
 
     def _start(self, job: Job) -> None:
         job.run_due = None
-        job.doom = self.faults.for_run(job.name)
+        if job.doom is None:  # else the run that it takes up was doomed already
+            job.doom = self.faults.for_run(job.name)
+        self.keeper.job_changed(job)
         spec = job.run_spec(self._endpoint_url())
         self._effects.start((job.number, job.launches), spec)
 
@@ -338,11 +349,11 @@ class Engine:
             self.stop(job, cause, now)
 
     def _requeue(self, job: Job, secondary: str, now: Moment) -> None:
-        self._floor.vacate(job)
+        self.floor.vacate(job)
         job.requeue(now, secondary)
-        self._floor.requeue(job)
+        self.floor.requeue(job)
         self._account_of(job).count(job, quotas.uses(job.kind, job.demand))
-        self._note(job)
+        self.note(job)
 
     def _leave(self, job: Job) -> None:
         """Let go of what a job had, now that it has ended: of everything, unless a warm pool keeps its instances."""
@@ -350,12 +361,12 @@ class Engine:
         if uses:
             job.open_pool(is_kept=quotas.has_room(uses[0], self._account_of(job).usage, self.quotas))
         if job.pool is not None and job.pool.is_kept:
-            self._agenda.add(job.pool_deadline(), job)
+            self.agenda.add(job.pool_deadline(), job)
         else:
             uses = ()
-            self._floor.leave(job)
+            self.floor.leave(job)
         self._account_of(job).count(job, uses)
-        self._note(job)
+        self.note(job)
 
     # Bookkeeping
 
@@ -368,11 +379,11 @@ class Engine:
     def _give_plan(self, account: Account, spec: PlanSpec) -> None:
         if spec.region in (None, account.caller.region):
             plan = account.add_plan(spec)
-            for edge in plan.edges():
-                self._agenda.add(edge)
+            self.agenda.add_all(plan.edges())
 
-    def _note(self, job: Job, *, always: bool = False) -> None:
+    def note(self, job: Job, *, always: bool = False) -> None:
         """Make a change of a job's state known, once."""
+        self.keeper.job_changed(job)
         before, job.noted = job.noted, (job.status, job.secondary)
         if job.noted == before and not always:
             return
@@ -380,7 +391,7 @@ class Engine:
         if self.settings.list_delay_seconds:
             job.remember()
         if is_announced(job.kind, before, job.noted):
-            self._agenda.add(self._announcer.announce(job))
+            self.agenda.add(self.announcer.announce(job))
 
 
 def _is_past(deadline: float | None, now: Moment) -> bool:

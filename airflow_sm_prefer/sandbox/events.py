@@ -41,7 +41,7 @@ class Announcer:
         self._settings = settings
         self._emit = emit
         self._made = 0
-        self._late: deque[tuple[float, Job, dict[str, Any]]] = deque()
+        self._late: deque[tuple[float, str, str, dict[str, Any]]] = deque()
 
     def announce(self, job: Job) -> float | None:
         """Send the events of a job's change of state, or keep them for later.
@@ -55,14 +55,27 @@ class Announcer:
                 self._emit(job.account, job.region, event)
             return None
         due = job.changed + self._settings.event_delay_seconds
-        self._late.extend((due, job, event) for event in events)
+        self._late.extend((due, job.account, job.region, event) for event in events)
         return due
+
+    def due(self) -> list[float]:
+        """Return the elapsed seconds at which :meth:`send_due` has something to send."""
+        return [due for due, *_ in self._late]
 
     def send_due(self, elapsed: float) -> None:
         """Send the kept events whose time has come."""
         while self._late and self._late[0][0] <= elapsed:
-            _, job, event = self._late.popleft()
-            self._emit(job.account, job.region, event)
+            _, account, region, event = self._late.popleft()
+            self._emit(account, region, event)
+
+    def document(self) -> dict[str, Any]:
+        """Return what has to be known to go on, as JSON can hold it."""
+        return {"made": self._made, "late": [list(late) for late in self._late]}
+
+    def restore(self, document: Mapping[str, Any]) -> None:
+        """Go on where a document says."""
+        self._made = document["made"]
+        self._late = deque((due, account, region, event) for due, account, region, event in document["late"])
 
     def _events(self, job: Job) -> list[dict[str, Any]]:
         """Return the events of a job's change of state: usually one."""

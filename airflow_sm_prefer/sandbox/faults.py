@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 
 from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection
+from airflow_sm_prefer.sandbox.documents import decode, encode
 
 INTERNAL_ERROR = "InternalServerError: We encountered an internal error. Please try again."
 """The failure reason of a job that AWS itself has failed."""
@@ -86,13 +87,18 @@ class JobFault:
 
 
 class Faults:
-    """The faults that are still to come, and how far each has been counted."""
+    """The faults that are still to come, and how far each has been counted.
+
+    Attributes:
+        counted: How often any has counted a call.
+    """
 
     def __init__(self, calls: Iterable[CallFault] = (), jobs: Iterable[JobFault] = ()) -> None:
         # How many calls or runs each has seen.
         self._calls: list[tuple[CallFault, Counter[str]]] = []
         self._jobs: list[tuple[JobFault, Counter[str]]] = []
         self._lock = threading.Lock()
+        self.counted = 0
         self.add_calls(calls)
         self.add_jobs(jobs)
 
@@ -124,6 +130,20 @@ class Faults:
             "job_faults": [{**asdict(job), "seen": seen} for job, seen in jobs],
         }
 
+    def document(self) -> dict[str, Any]:
+        """Return all that there is to know, as JSON can hold it."""
+        with self._lock:
+            return {
+                "calls": [[encode(fault), count["seen"]] for fault, count in self._calls],
+                "jobs": [[encode(fault), count["seen"]] for fault, count in self._jobs],
+            }
+
+    def restore(self, document: Mapping[str, Any]) -> None:
+        """Take up what a document says."""
+        with self._lock:
+            self._calls = [(decode(CallFault, fault), Counter(seen=seen)) for fault, seen in document["calls"]]
+            self._jobs = [(decode(JobFault, fault), Counter(seen=seen)) for fault, seen in document["jobs"]]
+
     def for_call(self, operation: str, name: str) -> CallFault | None:
         """Count one call and return the fault that hits it, if any."""
         hit = None
@@ -131,6 +151,7 @@ class Faults:
             for fault, count in self._calls:
                 if not fault.concerns(operation, name):
                     continue
+                self.counted += 1
                 count["seen"] += 1
                 if hit is None and fault.after < count["seen"] <= fault.after + fault.times:
                     hit = fault

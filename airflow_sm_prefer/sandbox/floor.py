@@ -56,6 +56,14 @@ class Floor:
             self._queues[wanted][job.number] = job
         self._fresh.append(job)
 
+    def take_back(self, job: Job) -> None:
+        """Give a live job the place that it had before the sandbox was started again."""
+        if job.selected is None:
+            self.enter(job)
+        else:
+            self.capacity.take(job.region, job.selected)
+            self._holding[job.number] = job
+
     def requeue(self, job: Job) -> None:
         """Queue a job that has lost its instances; it keeps its place by arrival."""
         self.enter(job)

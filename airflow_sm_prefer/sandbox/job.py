@@ -280,6 +280,16 @@ class Job:
         self.launches += 1
         self.move("Starting", now, "Launching requested ML instances.")
 
+    def relaunch(self, now: Moment, takes: float) -> None:
+        """Lose the host and get another of the same sort; the run starts once more, after so many seconds.
+
+        How long the lost run had taken is lost with it.
+        """
+        self.run_started = None
+        self.run_due = now.elapsed + takes
+        self.launches += 1
+        self.move("Starting", now, "Launched instance was unhealthy, replacing it!")
+
     def reach(self, phase: Phase, now: Moment) -> None:
         """Follow the run to its next phase."""
         if self.run_started is None:

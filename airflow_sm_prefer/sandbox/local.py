@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from airflow_sm_prefer.clock import SystemClock
@@ -9,25 +10,40 @@ from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.sandbox.runner import ImageTable, LocalRunner
 from airflow_sm_prefer.sandbox.scenario_file import as_scenario
 from airflow_sm_prefer.sandbox.server import SandboxServer
+from airflow_sm_prefer.sandbox.state.beginning import take_up
 
 
-def local_server(*, port: int, scenario: Path | None, speed: float, workdir: Path) -> SandboxServer:
+def local_server(
+    *, port: int, scenario: Path | None, speed: float | None, workdir: Path | None, state: Path | None
+) -> SandboxServer:
     """Return a server, not yet started, whose jobs are processes in a working folder.
 
     Args:
         port: The port, 0 for a free one.
-        scenario: A scenario file; without one everything is ample.
-        speed: How many seconds of durations pass in one.
-        workdir: Where jobs run.
+        scenario: A scenario file; without one everything is ample, or what an old state began with.
+        speed: How many seconds of durations pass in one; None is 1, or what an old state began with.
+        workdir: Where jobs run; without one, in the state folder, which has to be given then.
+        state: The folder that everything is kept in; without one, nothing is kept.
 
     Raises:
         InvalidScenario: the file has a mistake.
-        InvalidSetting: the speed isn't above 0.
+        InvalidSetting: the speed isn't above 0, or the state can't be used or began with something else.
+        StateUnreadable: the state is damaged, or is a later version's.
     """
-    if not speed > 0:
+    if speed is not None and not speed > 0:
         msg = f"--speed is {speed:g}; it says how many seconds pass in one, so it has to be above 0"
         raise InvalidSetting(msg)
-    read = as_scenario(scenario)
+    folder, began = take_up(state, None if scenario is None else as_scenario(scenario), speed)
+    if workdir is None:
+        assert folder is not None
+        workdir = _emptied(folder.path / "jobs")
     clock = SystemClock()
-    runner = LocalRunner(workdir, ImageTable(read.images), clock=clock)
-    return SandboxServer(read, port=port, clock=clock, speed=speed, runner=runner)
+    runner = LocalRunner(workdir, ImageTable(began.scenario.images), clock=clock)
+    return SandboxServer(began.scenario, port=port, clock=clock, speed=began.speed, runner=runner, state=folder)
+
+
+def _emptied(folder: Path) -> Path:
+    """Return a folder without what a killed process has left in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    return folder

@@ -74,6 +74,10 @@ class Pace:
         """
         return Pace(now.instant, now.elapsed, checked_speed(speed))
 
+    def not_behind(self, elapsed: float, now: Moment) -> Pace:
+        """Return this pace, or one that goes on from so many elapsed seconds if the clock has gone back behind them."""
+        return self if now.elapsed >= elapsed else Pace(now.instant, elapsed, self.speed)
+
     def leaping(self, seconds: float, now: Moment) -> Pace:
         """Return the pace of the same speed, so many of the scenario's seconds ahead from a moment on."""
         return Pace(now.instant, now.elapsed + seconds, self.speed)

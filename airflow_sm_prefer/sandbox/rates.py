@@ -80,6 +80,16 @@ class RateLimits:
             self._rates = change.over(self._rates)
             self._buckets.clear()
 
+    def document(self) -> dict[str, float]:
+        """Return the rates, as JSON can hold them."""
+        return dict(self._rates)
+
+    def restore(self, document: Mapping[str, float]) -> None:
+        """Take up the rates of a document; every bucket starts full."""
+        with self._lock:
+            self._rates = dict(document)
+            self._buckets.clear()
+
     def allow(self, account: str, region: str, operation: str, now: float) -> bool:
         """Count one call and tell whether it is within the limit."""
         with self._lock:

@@ -33,9 +33,16 @@ from airflow_sm_prefer.sandbox.scenario import Scenario
 from airflow_sm_prefer.sandbox.scenario_file import as_scenario, as_text
 from airflow_sm_prefer.sandbox.scripted import ScriptedRunner
 from airflow_sm_prefer.sandbox.shapes import Constraints, service_model
+from airflow_sm_prefer.sandbox.state.beginning import take_up
+from airflow_sm_prefer.sandbox.state.folder import StateFolder
+from airflow_sm_prefer.sandbox.state.keeper import FolderKeeper
+from airflow_sm_prefer.sandbox.state.world import World
 
 DEFAULT_CALLER = Caller("123456789012", "us-east-1")
 """Who calls when nobody says: the account that moto takes for unknown access keys."""
+
+READS = ("Describe", "List", "Search", "Get")
+"""How the names of operations begin that change nothing."""
 
 MOST_STEPS = 20
 """How often one tick looks again: a job that starts, fails and starts again at one instant can't hold it for ever."""
@@ -65,10 +72,14 @@ class Sandbox:
         speed: How many seconds of durations pass in one second of the clock.
         runner: What makes jobs run; without one, a :class:`ScriptedRunner`.
         emit: Sends an event for an account and Region.
+        state: The folder that everything is kept in, so that a sandbox with the same one goes on after this process
+            was killed; without it, nothing is kept. A state goes on with the scenario and the speed that it has.
 
     Raises:
         InvalidScenario: the scenario has a mistake.
-        InvalidSetting: the speed isn't above 0, or is too high.
+        InvalidSetting: the speed isn't above 0, or is too high; another sandbox uses the state, or it began with
+            something else.
+        StateUnreadable: the state is damaged, or is a later version's.
     """
 
     def __init__(
@@ -76,13 +87,15 @@ class Sandbox:
         scenario: Scenario | Mapping[str, Any] | Path | str | None = None,
         *,
         clock: Clock | None = None,
-        speed: float = 1.0,
+        speed: float | None = None,
         runner: Runner | None = None,
         emit: Emit | None = None,
+        state: StateFolder | Path | str | None = None,
     ) -> None:
-        self.scenario = as_scenario(scenario)
+        self.folder, began = take_up(state, None if scenario is None else as_scenario(scenario), speed)
+        self.scenario = began.scenario
         self.clock = clock or SystemClock()
-        self.time = Timekeeper(self.clock, speed)
+        self.time = Timekeeper(self.clock, began.speed)
         self.runner = runner or ScriptedRunner()
         self.endpoint_url = ""
         self._leaping = threading.Lock()
@@ -104,9 +117,22 @@ class Sandbox:
             "ProcessingInstancePreferenceList": settings.max_preferences,
         }
         self._constraints = Constraints(lengths, open_enums=settings.allow_unknown_types)
+        self._offerings = Offerings(self.engine)
         groups = self._groups()
         self._handlers = {name: handler for group in groups for name, handler in group.handlers().items()}
         self._services = {name: group.SERVICE for group in groups for name in group.NAMES}
+        self._keeper = None if self.folder is None else self._go_on(self.folder)
+
+    def _go_on(self, folder: StateFolder) -> FolderKeeper:
+        """Go on where a folder's state ends, and have what follows kept there."""
+        keeper = FolderKeeper(folder, self.engine, World(self.engine, self.rates, self._offerings))
+        self.engine.keeper = keeper
+        try:
+            keeper.restore()
+        except BaseException:
+            folder.close()
+            raise
+        return keeper
 
     def _groups(self) -> list[Operations]:
         return [
@@ -114,7 +140,7 @@ class Sandbox:
             ProcessingJobs(self.engine, self.scenario),
             Tags(self.engine),
             TrainingPlans(self.engine),
-            Offerings(self.engine),
+            self._offerings,
             Search(self.engine),
             ServiceQuotas(self.engine),
         ]
@@ -243,9 +269,21 @@ class Sandbox:
             self.engine.clear_faults()
             self.engine.record.add(now.instant, "control", {"sections": ["faults"], "change": {"faults": "cleared"}})
 
+    def keep_record(self) -> None:
+        """Keep the lines of the record that calls have left which changed nothing; every change is kept at once."""
+        if self._keeper is not None and self._keeper.is_behind:
+            with self.engine.locked():
+                self._keeper.world_changed()
+
     def close(self) -> None:
-        """End every run."""
+        """End every run. A state keeps its jobs as they are; the next sandbox that is given it starts them again."""
+        if self._keeper is not None:
+            with contextlib.suppress(ApiError):
+                self.keep_record()
+            self._keeper.end()
         self.runner.close()
+        if self.folder is not None:
+            self.folder.close()
 
     def _answer(self, operation: str, request: dict[str, Any], caller: Caller) -> dict[str, Any]:
         fault = self.engine.faults.for_call(operation, _job_name(request))
@@ -275,6 +313,8 @@ class Sandbox:
             "error": error,
         }
         self.engine.record.add(self.clock.time(), "call", data)
+        if error or not operation.startswith(READS):
+            self.keep_record()
 
     def __enter__(self) -> Sandbox:
         return self

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.sandbox import backdrop
+from airflow_sm_prefer.sandbox.api_errors import ApiError
 from airflow_sm_prefer.sandbox.handler import Server
 from airflow_sm_prefer.sandbox.runs import Runner
 from airflow_sm_prefer.sandbox.sandbox import Sandbox
 from airflow_sm_prefer.sandbox.scenario import Scenario
+from airflow_sm_prefer.sandbox.state.folder import StateFolder
+from airflow_sm_prefer.sandbox.state.remembering import Remembering
 from airflow_sm_prefer.sandbox.wsgi import Endpoint
 
 HOST = "127.0.0.1"
@@ -35,6 +39,7 @@ class SandboxServer:
         clock: The time.
         speed: How many seconds of durations pass in one second of the clock.
         runner: What makes jobs run; without one, a scripted runner.
+        state: As :class:`Sandbox` takes it; what moto holds is kept there too.
 
     Attributes:
         sandbox: What is served.
@@ -42,7 +47,8 @@ class SandboxServer:
 
     Raises:
         InvalidScenario: the scenario has a mistake.
-        InvalidSetting: the port is taken.
+        InvalidSetting: the port is taken, or :class:`Sandbox` refuses a setting or the state.
+        StateUnreadable: the state is damaged, or is a later version's.
     """
 
     TICK_SECONDS = 0.05
@@ -54,10 +60,12 @@ class SandboxServer:
         *,
         port: int = 0,
         clock: Clock | None = None,
-        speed: float = 1.0,
+        speed: float | None = None,
         runner: Runner | None = None,
+        state: StateFolder | Path | str | None = None,
     ) -> None:
-        self.sandbox = Sandbox(scenario, clock=clock, speed=speed, runner=runner, emit=backdrop.put_event)
+        emit = backdrop.put_event
+        self.sandbox = Sandbox(scenario, clock=clock, speed=speed, runner=runner, emit=emit, state=state)
         self.endpoint_url = ""
         self._port = port
         self._server: Server | None = None
@@ -66,10 +74,18 @@ class SandboxServer:
 
     def start(self) -> SandboxServer:
         """Begin to serve; when this returns, it does."""
+        try:
+            self._begin()
+        except BaseException:
+            self.sandbox.close()
+            raise
+        return self
+
+    def _begin(self) -> None:
         with _listening(self._port) as listener:
             if not _living:
                 backdrop.reset()
-            self._server = Server(listener, Endpoint(self.sandbox))
+            self._server = Server(listener, Endpoint(self.sandbox, self._around_moto()))
         _living.add(id(self))
         self.endpoint_url = f"http://{HOST}:{self._server.port}"
         self.sandbox.endpoint_url = self.endpoint_url
@@ -77,7 +93,6 @@ class SandboxServer:
             thread = threading.Thread(target=work, daemon=True, name=f"sandbox-{work.__name__.strip('_')}")
             thread.start()
             self._threads.append(thread)
-        return self
 
     def stop(self) -> None:
         """End every run and stop serving."""
@@ -91,6 +106,14 @@ class SandboxServer:
             thread.join()
         _living.discard(id(self))
 
+    def _around_moto(self) -> Callable[[backdrop.Application], backdrop.Application]:
+        """Return what makes moto's applications ours; with a state, they remember, and have what they had."""
+        if self.sandbox.folder is None:
+            return lambda app: app
+        remembering = Remembering(self.sandbox.folder)
+        remembering.restore()
+        return remembering.around
+
     def _serve(self) -> None:
         assert self._server is not None
         self._server.serve_forever(poll_interval=self.TICK_SECONDS)
@@ -100,7 +123,16 @@ class SandboxServer:
         while not self._ending.is_set():
             wake.wait(self.TICK_SECONDS)
             wake.clear()
+            self._tick()
+
+    def _tick(self) -> None:
+        """Do what is due; a state that can't be written is told, and tried again with the next change."""
+        try:
             self.sandbox.tick()
+            self.sandbox.keep_record()
+        except ApiError as error:
+            if not self._ending.is_set():
+                sys.stderr.write(f"sandbox: {error.message}\n")
 
     def __enter__(self) -> SandboxServer:
         return self.start()

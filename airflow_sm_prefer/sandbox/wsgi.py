@@ -28,13 +28,14 @@ class Endpoint:
 
     Args:
         sandbox: What is served.
+        rest: Makes of moto what answers for all other services: moto as it is, or with something around it.
     """
 
-    def __init__(self, sandbox: Sandbox) -> None:
+    def __init__(self, sandbox: Sandbox, rest: Callable[[backdrop.Application], backdrop.Application]) -> None:
         self._sandbox = sandbox
         self._control = Control(sandbox)
-        self._backdrop = backdrop.application()
-        self._s3 = backdrop.s3_application()
+        self._backdrop = rest(backdrop.application())
+        self._s3 = rest(backdrop.s3_application())
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from airflow_sm_prefer.sandbox import quotas
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import in_use, not_found
 from airflow_sm_prefer.sandbox.describe import without_none
+from airflow_sm_prefer.sandbox.documents import decode, encode
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.operations.base import Operations, Request, Response
@@ -33,6 +36,14 @@ class Offerings(Operations):
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self._offered: dict[str, PlanSpec] = {}
+
+    def document(self) -> dict[str, Any]:
+        """Return what was offered, as JSON can hold it."""
+        return {offering: encode(spec) for offering, spec in self._offered.items()}
+
+    def restore(self, document: Mapping[str, Any]) -> None:
+        """Have offered what a document says."""
+        self._offered = {offering: decode(PlanSpec, spec) for offering, spec in document.items()}
 
     def search_training_plan_offerings(self, caller: Caller, request: Request) -> Response:
         """Offer one block of what is asked for, as early as may be; without a type, one of each.
@@ -80,6 +91,7 @@ class Offerings(Operations):
         spec = PlanSpec("offered", instance_type, request.get("InstanceCount", 1), (block,), caller.region)
         offering = f"tpo-{len(self._offered) + 1:06d}"
         self._offered[offering] = spec
+        self.engine.keeper.world_changed()
         asked = {
             "RequestedStartTimeAfter": request.get("StartTimeAfter"),
             "RequestedEndTimeBefore": request.get("EndTimeBefore"),

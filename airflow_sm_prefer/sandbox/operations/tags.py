@@ -39,12 +39,14 @@ class Tags(Operations):
         if len(tags) > MOST_TAGS:
             raise invalid(f"A resource may have at most {MOST_TAGS} tags.")
         job.tags = tags
+        self.engine.keeper.job_changed(job)
         return {"Tags": _as_list(tags)}
 
     def delete_tags(self, caller: Caller, request: Request) -> Response:
         """Take tags from a job; those it doesn't have are no error."""
         job = self._find(caller, request)
         job.tags = {key: value for key, value in job.tags.items() if key not in request["TagKeys"]}
+        self.engine.keeper.job_changed(job)
         return {}
 
     def _find(self, caller: Caller, request: Request) -> Job:

@@ -80,6 +80,7 @@ class TrainingJobs(Jobs):
         for member in members:
             job.request[member] = _updated(job.request.get(member), request[member])
         job.touch(self.engine.time.now())
+        self.engine.keeper.job_changed(job)
         return {"TrainingJobArn": job.arn}
 
     def delete_training_job(self, caller: Caller, request: Request) -> Response:

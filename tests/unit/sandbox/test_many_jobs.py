@@ -41,7 +41,7 @@ def test_a_deadline_is_noted_once_however_often_a_job_is_looked_at():
     for number in range(5):
         bench.train(f"runs-{number}", single(G5))
         bench.advance(2)
-    agenda = bench.sandbox.engine._agenda
+    agenda = bench.sandbox.engine.agenda
     assert len([job for _, _, job in agenda._entries if job is not None and job.name == "waits"]) == 1
 
 
