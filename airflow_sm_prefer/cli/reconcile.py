@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import logging
+import os
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,9 +49,11 @@ def reconcile(
     settings. Exit code: 0, nothing is left to look at; 3, something is; 2, AWS or Airflow could not be asked, or an
     option can't work.
     """
-    logging.disable(logging.WARNING)  # the report says what there is to say
-    states = _airflow(airflow_url, airflow_user)
-    report = _run(states, conn_id, region, stop=stop, ended_within=ended_within * 3600)
+    # Airflow logs to stdout, which is the report's.
+    os.environ.setdefault("AIRFLOW__LOGGING__LOGGING_LEVEL", "WARNING")
+    with contextlib.redirect_stdout(sys.stderr):
+        states = _airflow(airflow_url, airflow_user)
+        report = _run(states, conn_id, region, stop=stop, ended_within=ended_within * 3600)
     if as_json:
         print(json.dumps(report.to_json(), indent=2))
     else:
@@ -58,8 +62,6 @@ def reconcile(
 
 
 def _airflow(address: str | None, user: str) -> RestTaskStates:
-    import os
-
     from airflow.providers.common.compat.sdk import conf
 
     from airflow_sm_prefer.hooks.airflow_rest import Login, RestTaskStates

@@ -19,10 +19,14 @@ from airflow_sm_prefer.hooks.airflow_rest import Login, RestTaskStates
 from airflow_sm_prefer.hooks.airflow_state import SdkTaskStates
 from airflow_sm_prefer.hooks.reconcile import reconciler
 from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
+from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.operators.failures import InvalidTask
 from airflow_sm_prefer.operators.reconcile import SageMakerReconcileOperator
 from airflow_sm_prefer.placement.findings import Done, Report
+from airflow_sm_prefer.placement.naming import TaskIdentity, job_name
+from airflow_sm_prefer.placement.ownership import Ownership
 from airflow_sm_prefer.placement.reconcile import MISSING_TAG
+from airflow_sm_prefer.sandbox.scripted import Script, ScriptedRunner
 from tests.unit.hooks.fake_airflow import FakeAirflow, serving
 
 from .harness import PROCESSING, TRAINING, Airflow, TaskInstance, airflow_and_sandbox, client
@@ -73,17 +77,23 @@ class Stage:
         return [job["name"] for job in self.airflow.jobs() if job["status"] == "InProgress"]
 
 
-@pytest.fixture(params=["sdk", "rest"])
+#: For what depends on how Airflow is asked; everything else asks the REST API.
+BOTH_WAYS = pytest.mark.parametrize("stage", ["sdk", "rest"], indirect=True)
+
+
+@pytest.fixture
 def stage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     fake = FakeAirflow()
+    runner = ScriptedRunner({"prepare-*": Script(seconds=1e6)})
     monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", fake.get_task_states)
-    with serving(fake), airflow_and_sandbox(NOTHING, store=False) as airflow:
-        yield Stage(airflow, fake, request.param)
+    with serving(fake), airflow_and_sandbox(NOTHING, store=False, runner=runner) as airflow:
+        yield Stage(airflow, fake, getattr(request, "param", "rest"))
 
 
 # -- tasks that are over -------------------------------------------------------------------------------------
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize("state", ["failed", "success", "skipped", "removed"])
 def test_a_job_is_stopped_whose_task_ended_while_no_triggerer_lived(stage: Stage, state: str) -> None:
     stage.submit(state=state)
@@ -103,7 +113,7 @@ def test_a_job_whose_task_goes_on_is_left_alone(stage: Stage, state: str | None)
 
 def test_a_processing_job_is_found_too(stage: Stage) -> None:
     ti = TaskInstance(task_id="prep")
-    operator = SageMakerPreferProcessingOperator(task_id="prep", config=PROCESSING, prefer=["ml.p5.48xlarge"])
+    operator = SageMakerPreferProcessingOperator(task_id="prep", config=PROCESSING, prefer=["ml.m5.xlarge"])
     stage.airflow.begin(operator, ti)
     stage.put(ti, "failed")
     assert stage.done() == ["stopped"]
@@ -131,6 +141,7 @@ def test_a_job_that_was_submitted_without_waiting_is_nobodys_to_stop(stage: Stag
     assert stage.stops() == []
 
 
+@BOTH_WAYS
 def test_mapped_tasks_are_told_apart_by_their_index(stage: Stage) -> None:
     for index, state in enumerate(["failed", "deferred", "success", "running"]):
         stage.submit(TaskInstance(map_index=index), state=state)
@@ -140,6 +151,7 @@ def test_mapped_tasks_are_told_apart_by_their_index(stage: Stage) -> None:
 # -- tasks that are missing ----------------------------------------------------------------------------------
 
 
+@BOTH_WAYS
 def test_jobs_of_a_database_that_is_gone_are_stopped_at_the_second_look(stage: Stage) -> None:
     stage.submit()
     stage.fake.states.clear()
@@ -205,6 +217,7 @@ def test_a_retry_that_took_up_the_job_of_an_earlier_try_keeps_it(stage: Stage) -
     assert len(stage.live()) == 1
 
 
+@BOTH_WAYS
 def test_a_clear_between_look_and_stop_keeps_the_job_for_the_next_try(stage: Stage) -> None:
     ti = stage.submit(state="failed")
     questions = iter(range(99))
@@ -232,6 +245,7 @@ def test_a_job_that_ends_between_look_and_stop_is_no_harm(stage: Stage) -> None:
     assert report.findings[0].done in {Done.OVER, Done.STOPPED}
 
 
+@BOTH_WAYS
 def test_an_airflow_that_goes_away_in_the_middle_stops_nothing_more(stage: Stage) -> None:
     for index in range(3):
         stage.submit(TaskInstance(map_index=index), state="failed")
@@ -250,6 +264,7 @@ def test_an_airflow_that_goes_away_in_the_middle_stops_nothing_more(stage: Stage
 # -- what can't be asked ------------------------------------------------------------------------------------
 
 
+@BOTH_WAYS
 @pytest.mark.parametrize("status", [401, 403, 404, 500])
 def test_an_airflow_that_cant_be_asked_stops_nothing(stage: Stage, status: int) -> None:
     stage.submit(state="failed")
@@ -354,9 +369,21 @@ def test_two_runs_at_once_do_what_one_does(stage: Stage) -> None:
     assert len(stage.live()) == 3
 
 
+def submit_many(stage: Stage, number: int, failed: set[int]) -> None:
+    """Create the jobs of that many mapped task instances, some of which are over, without an operator for each."""
+    resources = {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 1, "VolumeSizeInGB": 1}
+    jobs = SageMakerPreferHook(aws_conn_id="aws_default", clock=stage.airflow.clock).jobs(JobKind.TRAINING)
+    for index in range(number):
+        ti = TaskInstance(map_index=index)
+        task = TaskIdentity("tests", ti.dag_id, ti.run_id, ti.task_id, index)
+        owner = Ownership(Ownership.task_tag(task), "tests", ti.id, 0, "", 1, stage.airflow.clock.time())
+        sent = {"TrainingJobName": job_name(task, "many", 1), "ResourceConfig": resources, "Tags": owner.to_tags()}
+        jobs.create({**TRAINING, **sent})
+        stage.put(ti, "failed" if index in failed else "deferred")
+
+
 def test_three_hundred_jobs_are_found_and_the_accounts_limits_kept(stage: Stage) -> None:
-    for index in range(300):
-        stage.submit(TaskInstance(map_index=index), state="failed" if index % 100 == 7 else "deferred")
+    submit_many(stage, 300, {7, 107, 207})
     refused = [entry for entry in stage.airflow.control.record("call") if entry.get("code") == "ThrottlingException"]
     before = stage.airflow.clock.time()
     report = stage.run()
