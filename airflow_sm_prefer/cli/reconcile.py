@@ -95,12 +95,14 @@ def _show(report: Report) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    # Not on a terminal, nothing is gained by wrapping: the text may be searched.
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 400)
     if report.remarkable:
-        table = Table("job", "task", "created (UTC)", "", "why", box=None, pad_edge=False)
+        table = Table("", "job, and its task", "why", box=None, pad_edge=False)
         for finding in report.remarkable:
-            row = finding.to_json()
-            table.add_row(row["job"], row["task"], row["created"][:16], finding.done.words, row["why"])
+            table.add_row(finding.done.words, f"{finding.job.name}\n{finding.task}", finding.text)
+        for column in table.columns:
+            column.overflow = "fold"
         console.print(table)
     for sleeper in report.sleepers:
         console.print(str(sleeper))

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.placement.naming import TaskIdentity, read_identity
 from airflow_sm_prefer.placement.ownership import PREFIX, Ownership
-from airflow_sm_prefer.placement.task_states import TERMINAL
+from airflow_sm_prefer.placement.task_states import NO_STATUS, TERMINAL
 
 #: Says since when a job's task instance has not been there, in seconds since 1970; :data:`NOT_MISSING` takes it back.
 MISSING_TAG: Final = f"{PREFIX}missing-since"
@@ -127,7 +127,8 @@ def decide(job: LiveJob, state: str | None, later: Ownership | None, now: float)
     if state is None:
         return _missing(job, now)
     act = Act.KEEP if job.missing_since is None else Act.TAKE_BACK
-    return Decision(act, Cause.TASK_LIVES, f"its task is {state}")
+    text = "its task is yet to be scheduled" if state == NO_STATUS else f"its task is {state}"
+    return Decision(act, Cause.TASK_LIVES, text)
 
 
 def later_owners(jobs: Iterable[LiveJob]) -> dict[tuple[JobKind, str], Ownership]:
@@ -157,10 +158,10 @@ def _missing(job: LiveJob, now: float) -> Decision:
     if job.missing_since is None or job.missing_since > now:
         text = "its task isn't in Airflow; a second look in ten minutes decides"
         return Decision(Act.NOTE, Cause.TASK_MISSING, text)
-    since = f"{(now - job.missing_since) / 60:.0f} min"
+    text = f"its task has not been in Airflow for {(now - job.missing_since) / 60:.0f} min"
     if now - job.missing_since < MISSING_FOR:
-        return Decision(Act.WAIT, Cause.TASK_MISSING, f"its task has not been in Airflow for {since}; ten decide")
-    return Decision(Act.STOP, Cause.TASK_MISSING, f"its task has not been in Airflow for {since}")
+        return Decision(Act.WAIT, Cause.TASK_MISSING, f"{text}; a look after ten decides")
+    return Decision(Act.STOP, Cause.TASK_MISSING, text)
 
 
 def _instant(written: str | None) -> float | None:

@@ -48,7 +48,6 @@ class Both:
         env = {
             **os.environ,
             "NO_COLOR": "1",
-            "COLUMNS": "300",
             "AWS_ENDPOINT_URL": self.sandbox.endpoint_url,
             "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test",
