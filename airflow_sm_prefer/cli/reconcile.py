@@ -75,6 +75,7 @@ def _airflow(address: str | None, user: str) -> RestTaskStates:
 
 
 def _run(states: RestTaskStates, conn_id: str | None, region: str | None, *, stop: bool, ended_within: float) -> Report:
+    from airflow_sm_prefer.aws.failures import CALL_ERRORS
     from airflow_sm_prefer.clock import SystemClock
     from airflow_sm_prefer.hooks import settings
     from airflow_sm_prefer.hooks.reconcile import reconciler, require_deployment
@@ -87,7 +88,12 @@ def _run(states: RestTaskStates, conn_id: str | None, region: str | None, *, sto
             msg = f"That Airflow calls itself {theirs!r}, and the settings here say {settings.deployment()!r}."
             raise InvalidSetting(msg)
     hook = SageMakerPreferHook(aws_conn_id=conn_id, region_name=region)
-    return reconciler(hook, states, clock=SystemClock(), stop=stop, ended_within=ended_within).run()
+    try:
+        run = reconciler(hook, states, clock=SystemClock(), stop=stop, ended_within=ended_within)
+    except CALL_ERRORS as error:
+        msg = f"AWS can't be asked: {error} See --region, --conn-id, or AWS's own settings, such as AWS_PROFILE."
+        raise InvalidSetting(msg) from error
+    return run.run()
 
 
 def _show(report: Report) -> None:

@@ -12,6 +12,7 @@ import urllib.request
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -57,15 +58,11 @@ class RestTaskStates:
             login: Who asks.
 
         Raises:
-            InvalidSetting: that is no http address.
+            InvalidSetting: that is no http address, or has a user in it.
         """
-        parts = urlsplit(address)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            msg = f"{address!r} is no address of an Airflow. Write it as [api] base_url: https://airflow.example.com"
-            raise InvalidSetting(msg)
-        self._address = address.rstrip("/")
+        self._address = _checked(address)
         self._login = login
-        self._token = login.token
+        self._token = login.token.strip()
         self._readable: set[str] = set()
 
     def read(self, tasks: Collection[TaskIdentity]) -> dict[TaskIdentity, str | None]:
@@ -164,7 +161,7 @@ class RestTaskStates:
                 answer = json.load(response)
         except urllib.error.HTTPError as error:
             raise self._refused(error, path) from None
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             msg = f"Airflow doesn't answer at {self._address}: {getattr(error, 'reason', error)}"
             raise TaskStatesUnavailable(msg) from error
         except ValueError as error:
@@ -199,3 +196,18 @@ class _Refused(TaskStatesUnavailable):
 
 def _key(task: TaskIdentity) -> tuple[str, str, str, int]:
     return task.dag_id, task.run_id, task.task_id, task.map_index
+
+
+def _checked(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname)
+    except ValueError:
+        usable = False
+    if not usable:
+        msg = f"{address!r} is no address of an Airflow. Write it as [api] base_url: https://airflow.example.com"
+        raise InvalidSetting(msg)
+    if "@" in parts.netloc:
+        msg = "The address of Airflow has a user in it. Give the user apart from it: an address is shown and logged."
+        raise InvalidSetting(msg)
+    return address.rstrip("/")

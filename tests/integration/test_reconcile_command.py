@@ -125,6 +125,7 @@ def test_a_connection_of_airflows_serves_as_well(both: Both) -> None:
             {"AIRFLOW__SM_PREFER__DEPLOYMENT": "dev"},
             "'prod', and the settings here say 'dev'",
         ),
+        ((), {"AWS_DEFAULT_REGION": None}, "You must specify a region. See --region"),
         (("--conn-id", "nowhere"), {}, "there is no Airflow connection of that id"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -123,6 +124,28 @@ def test_an_answer_that_isnt_airflows_is_an_error_and_not_missing(
         states(airflow, Login(user="u", password="p")).read([task()])
 
 
+def test_what_doesnt_speak_http_is_an_error_and_not_missing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def talk() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+
+        thread = threading.Thread(target=talk)
+        thread.start()
+        with pytest.raises(TaskStatesUnavailable, match="doesn't answer"):
+            RestTaskStates(f"http://127.0.0.1:{server.getsockname()[1]}", Login("token")).read([task()])
+        thread.join()
+
+
+def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
+    with pytest.raises(InvalidSetting, match="has a user in it") as told:
+        RestTaskStates("https://ops:hunter2@airflow.example.com", Login())
+    assert "hunter2" not in str(told.value)
+
+
 def test_nobody_there_is_an_error_and_not_missing() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -154,7 +177,9 @@ def test_an_airflow_that_lets_everybody_in_needs_no_login(airflow: FakeAirflow) 
     assert states(airflow, Login()).read([task()]) == {task(): "failed"}
 
 
-@pytest.mark.parametrize("address", ["", "airflow.example.com", "file:///etc/passwd", "http://", "localhost:8080"])
+@pytest.mark.parametrize(
+    "address", ["", "airflow.example.com", "file:///etc/passwd", "http://", "http://[", "localhost:8080"]
+)
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(InvalidSetting, match="is no address of an Airflow"):
         RestTaskStates(address, Login())
