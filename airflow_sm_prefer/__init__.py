@@ -29,11 +29,13 @@ if TYPE_CHECKING:
         RequestRejected,
         SmPreferError,
         StateUnreadable,
+        TaskStatesUnavailable,
         UnfitInstanceType,
         UnknownFailure,
         UserCodeError,
     )
     from airflow_sm_prefer.model.helpers import on_demand, spot, training_plan
+    from airflow_sm_prefer.operators.reconcile import SageMakerReconcileOperator
     from airflow_sm_prefer.operators.sagemaker import (
         SageMakerPreferProcessingOperator,
         SageMakerPreferTrainingOperator,
@@ -61,11 +63,13 @@ _MODULES = {
         "RequestRejected",
         "SmPreferError",
         "StateUnreadable",
+        "TaskStatesUnavailable",
         "UnfitInstanceType",
         "UnknownFailure",
         "UserCodeError",
     ),
     "airflow_sm_prefer.model.helpers": ("on_demand", "spot", "training_plan"),
+    "airflow_sm_prefer.operators.reconcile": ("SageMakerReconcileOperator",),
     "airflow_sm_prefer.operators.sagemaker": (
         "SageMakerPreferProcessingOperator",
         "SageMakerPreferTrainingOperator",
@@ -93,9 +97,11 @@ __all__ = [
     "RequestRejected",
     "SageMakerPreferProcessingOperator",
     "SageMakerPreferTrainingOperator",
+    "SageMakerReconcileOperator",
     "SmPreferError",
     "StateUnreadable",
     "SystemClock",
+    "TaskStatesUnavailable",
     "UnfitInstanceType",
     "UnknownFailure",
     "UserCodeError",

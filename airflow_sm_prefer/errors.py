@@ -9,6 +9,7 @@
     │   ├── InvalidSetting         an argument or a setting of this package
     │   └── InvalidScenario        a sandbox scenario file
     ├── StateUnreadable            a stored state that this version can't go on with
+    ├── TaskStatesUnavailable      Airflow can't be asked about its tasks, so that nothing is done on a guess
     ├── JobExists                  a job of that name is there and isn't this task's
     └── JobFailed                  a job, or the whole list, did not come to a good end
         ├── CapacityTimeout        nothing on the list had capacity in time
@@ -56,6 +57,10 @@ class InvalidScenario(InvalidInput):
 
 class StateUnreadable(SmPreferError):
     """A stored state is damaged, or was written by a later version than this one."""
+
+
+class TaskStatesUnavailable(SmPreferError):
+    """Airflow can't be asked about its tasks; nothing is done on a guess."""
 
 
 class JobExists(SmPreferError):

@@ -26,7 +26,7 @@ def get_provider_info() -> dict[str, Any]:
                 "tags": ["aws"],
             }
         ],
-        "operators": [_modules("airflow_sm_prefer.operators.sagemaker")],
+        "operators": [_modules("airflow_sm_prefer.operators.sagemaker", "airflow_sm_prefer.operators.reconcile")],
         "hooks": [_modules("airflow_sm_prefer.hooks.sagemaker")],
         "triggers": [_modules("airflow_sm_prefer.triggers.sagemaker")],
         "extra-links": [

@@ -1,4 +1,4 @@
-"""Training and processing jobs at AWS: the five calls that we make, the same for both kinds."""
+"""Training and processing jobs at AWS: the calls that we make, the same for both kinds."""
 
 from __future__ import annotations
 
@@ -72,6 +72,10 @@ class JobsApi:
         """Return a job's tags, which Describe doesn't show."""
         pages = self._pages("ListTags", ResourceArn=arn)
         return {tag["Key"]: tag["Value"] for page in pages for tag in page.get("Tags", ())}
+
+    def add_tags(self, arn: str, tags: Mapping[str, str]) -> None:
+        """Add tags to a job, or change them."""
+        self._call("AddTags", ResourceArn=arn, Tags=[{"Key": key, "Value": value} for key, value in tags.items()])
 
     def summaries(
         self, *, created_after: datetime, name_contains: str | None = None, status: str | None = None

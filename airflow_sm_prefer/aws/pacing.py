@@ -18,6 +18,9 @@ from airflow_sm_prefer.clock import Clock
 #: training plans have no documented limit.
 AWS_LIMITS: Final[Mapping[str, float]] = MappingProxyType({"create": 1.0, "describe": 5.0, "list": 2.0, "stop": 1.0})
 
+#: What we hold ourselves to where no limit is documented.
+_OWN_RATES: Final[Mapping[str, float]] = MappingProxyType({"listtags": 4.0, "addtags": 4.0})
+
 #: What one process takes unless it is told otherwise: it leaves room for others in the account.
 DEFAULT_RATES: Final[Mapping[str, float]] = MappingProxyType({"create": 0.8, "describe": 2.0, "list": 0.8, "stop": 0.8})
 
@@ -69,7 +72,7 @@ class Pacing:
                 verb that it begins with, and one without a rate isn't held up.
         """
         self._clock = clock
-        self._rates = {**DEFAULT_RATES, **rates}
+        self._rates = {**_OWN_RATES, **DEFAULT_RATES, **rates}
         self._buckets: dict[str, TokenBucket] = {}
         self._lock = threading.Lock()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
@@ -54,6 +55,16 @@ class PatientJobs:
     def stop(self, name: str) -> bool:
         """Ask for a job's end; False where there is nothing to stop."""
         return self._repeated(lambda: self._jobs.stop(name))
+
+    def add_tags(self, arn: str, tags: Mapping[str, str]) -> None:
+        """Add tags to a job, or change them."""
+        self._repeated(lambda: self._jobs.add_tags(arn, tags))
+
+    def listed(self, *, created_after: datetime, name_contains: str, status: str | None = None) -> list[dict[str, Any]]:
+        """Return the whole of a listing, newest first; a page that fails has it begin anew."""
+        return self._repeated(
+            lambda: list(self._jobs.summaries(created_after=created_after, name_contains=name_contains, status=status))
+        )
 
     def _repeated(self, call: Callable[[], T]) -> T:
         for number in range(1, _TRIES):

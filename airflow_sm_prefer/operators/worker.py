@@ -182,6 +182,7 @@ class Worker:
             pending_spent=budget.spent(state, now),
             recoveries=state.recoveries,
             waits=self._waits,
+            pieces=Ownership.task_pieces(self.this.identity),
         )
 
     def _is_short(self, pause: Sleep) -> bool:

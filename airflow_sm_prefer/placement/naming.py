@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from airflow_sm_prefer.model.job import JobKind
 
@@ -23,8 +24,12 @@ NAME_LIMIT = 63
 _MARKER = "smp"
 _DEPLOYMENT_LENGTH = 4
 _DIGEST_LENGTH = 12
-_TAG_LIMIT = 256
+#: How long a tag's value may be, https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_Tag.html
+TAG_LIMIT = 256
+
 _TAG_SAFE = re.compile(r"[^A-Za-z0-9 _.:/+@-]")
+#: Neither a DAG's id nor a task's has a slash in it; a run's may.
+_WRITTEN = re.compile(r"([^/]+)/(.+)/([^/\[\]]+)(?:\[(\d+)\])?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,25 @@ _FINGERPRINT_PARTS: Mapping[JobKind, Mapping[str, str]] = {
 }
 
 
+def read_identity(deployment: str, written: str, name: str) -> TaskIdentity | None:
+    """Read a task instance back from what :func:`encode` made of it.
+
+    Args:
+        deployment: The Airflow that it belongs to.
+        written: ``dag/run/task``, with ``[index]`` if it is mapped, encoded.
+        name: The name of a job of it.
+
+    Returns:
+        None unless the name carries that very task instance's marker: then the text was cut or is somebody else's.
+    """
+    found = _WRITTEN.fullmatch(_decode(written))
+    if found is None:
+        return None
+    dag_id, run_id, task_id, index = found.groups()
+    identity = TaskIdentity(deployment, dag_id, run_id, task_id, int(index) if index else -1)
+    return identity if f"{task_marker(identity)}-" in name else None
+
+
 def fingerprint(kind: JobKind, request: Mapping[str, Any]) -> str:
     """Digest what a job does, part by part, so that two can be compared and the difference named.
 
@@ -123,10 +147,19 @@ def encode_tag(value: str) -> str:
 
     Source: https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_Tag.html
     """
-    encoded = _TAG_SAFE.sub(lambda found: "".join(f"={byte:02X}" for byte in found.group(0).encode()), value)
-    if len(encoded) <= _TAG_LIMIT:
+    encoded = encode(value)
+    if len(encoded) <= TAG_LIMIT:
         return encoded
-    return f"{encoded[: _TAG_LIMIT - 13]}-{_digest(value, 12)}"
+    return f"{encoded[: TAG_LIMIT - 13]}-{_digest(value, 12)}"
+
+
+def encode(value: str) -> str:
+    """Write any text in the characters that a tag's value can hold, as long as it takes."""
+    return _TAG_SAFE.sub(lambda found: "".join(f"={byte:02X}" for byte in found.group(0).encode()), value)
+
+
+def _decode(encoded: str) -> str:
+    return unquote(encoded.replace("=", "%"), errors="replace")
 
 
 def _parts(printed: str) -> dict[str, str]:

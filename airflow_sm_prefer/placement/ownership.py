@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from airflow_sm_prefer.placement.naming import TaskIdentity, encode_tag
+from airflow_sm_prefer.placement.naming import TAG_LIMIT, TaskIdentity, encode, encode_tag
 
-_PREFIX = "sm-prefer:"
+PREFIX = "sm-prefer:"
+
+#: Tags for a task instance that doesn't fit in one; a job has 50 at most, the user's among them.
+_MOST_PIECES = 4
+_PIECES = tuple(f"task-{number}" for number in range(1, _MOST_PIECES + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class Ownership:
         pending_spent: Seconds of the pending budget that were spent before this job.
         recoveries: How often the task instance had started again after a failure.
         waits: False for a job that was submitted without waiting: nothing of ours ever stops it.
+        pieces: The task instance in full, in pieces, where ``task`` had to be cut.
     """
 
     task: str
@@ -38,11 +43,27 @@ class Ownership:
     pending_spent: float = 0.0
     recoveries: int = 0
     waits: bool = True
+    pieces: tuple[str, ...] = ()
+
+    @property
+    def written_task(self) -> str:
+        """The task instance, encoded, as whole as the tags have it."""
+        return "".join(self.pieces) or self.task
 
     @classmethod
     def task_tag(cls, identity: TaskIdentity) -> str:
         """Return how the tag writes a task instance."""
         return encode_tag(str(identity))
+
+    @classmethod
+    def task_pieces(cls, identity: TaskIdentity) -> tuple[str, ...]:
+        """Return what more tags hold of a task instance that one has to cut; nothing for one that fits, or never will.
+
+        Whoever knows the task instance needs only its tag. Reconcile has nothing but the job, and reads these.
+        """
+        whole = encode(str(identity))
+        pieces = tuple(whole[at : at + TAG_LIMIT] for at in range(0, len(whole), TAG_LIMIT))
+        return pieces if 1 < len(pieces) <= _MOST_PIECES else ()
 
     def to_tags(self) -> list[dict[str, str]]:
         """Return the tags in AWS's form."""
@@ -57,13 +78,14 @@ class Ownership:
             "pending-spent": f"{self.pending_spent:.0f}",
             "recoveries": str(self.recoveries),
             "waits": "yes" if self.waits else "no",
+            **{f"task-{number}": piece for number, piece in enumerate(self.pieces, 1)},
         }
-        return [{"Key": _PREFIX + key, "Value": value} for key, value in values.items()]
+        return [{"Key": PREFIX + key, "Value": value} for key, value in values.items()]
 
     @classmethod
     def from_tags(cls, tags: Mapping[str, str]) -> Self | None:
         """Read a job's tags; None where they aren't ours or were tampered with, so that the job is nobody's of ours."""
-        read = {key.removeprefix(_PREFIX): value for key, value in tags.items() if key.startswith(_PREFIX)}
+        read = {key.removeprefix(PREFIX): value for key, value in tags.items() if key.startswith(PREFIX)}
         try:
             return cls(
                 task=read["task"],
@@ -76,6 +98,7 @@ class Ownership:
                 pending_spent=float(read["pending-spent"]),
                 recoveries=int(read["recoveries"]),
                 waits=read["waits"] != "no",
+                pieces=tuple(read[key] for key in _PIECES if key in read),
             )
         except (KeyError, ValueError):
             return None

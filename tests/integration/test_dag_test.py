@@ -8,18 +8,25 @@ import textwrap
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from airflow_sm_prefer import SageMakerReconcileOperator
+from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
+from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.placement.naming import TaskIdentity, job_name
+from airflow_sm_prefer.placement.ownership import Ownership
 from airflow_sm_prefer.sandbox.scripted import Script, ScriptedRunner
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
 
-from .harness import airflow_and_sandbox
+from .harness import TRAINING, airflow_and_sandbox
 
 DAGS = """
     from airflow.sdk import DAG, task
 
     from airflow_sm_prefer import SageMakerPreferProcessingOperator, SageMakerPreferTrainingOperator, on_demand
+    from airflow_sm_prefer import SageMakerReconcileOperator
     from tests.integration.harness import PROCESSING, TRAINING
 
     with DAG("nightly_test", params={"second": "ml.p4d.24xlarge"}, schedule=None) as nightly:
@@ -51,6 +58,9 @@ DAGS = """
 
     with DAG("failing_test", schedule=None) as failing:
         SageMakerPreferTrainingOperator(task_id="train", config=TRAINING, prefer=["ml.g5.xlarge"])
+
+    with DAG("reconcile_test", schedule=None) as reconciling:
+        SageMakerReconcileOperator(task_id="reconcile", stop=True)
 """
 
 LATER = {"capacity": {"ml.p5.48xlarge": 0, "ml.p4d.24xlarge": [0, {"after": "20m", "count": 8}]}}
@@ -127,3 +137,21 @@ def test_a_failed_job_fails_its_task(dags: dict[str, Any]) -> None:
         run = dags["failing_test"].test()
         assert states(run) == {"train[-1]": "failed"}
         assert len(airflow.jobs()) == 1
+
+
+def test_reconcile_hears_of_the_states_from_airflow_itself(dags: dict[str, Any]) -> None:
+    script = ScriptedRunner({"left-*": Script(seconds=1e6)}, default=Script.fails("AlgorithmError: , exit code: 1"))
+    with airflow_and_sandbox(runner=script) as airflow:
+        failed = dags["failing_test"].test().run_id
+        jobs = SageMakerPreferHook(aws_conn_id="aws_default", clock=airflow.clock).jobs(JobKind.TRAINING)
+        for run_id in (failed, "gone"):
+            task = TaskIdentity("tests", "failing_test", run_id, "train")
+            owner = Ownership(Ownership.task_tag(task), "tests", "earlier", 0, "", 7, airflow.clock.time())
+            resources = {"InstanceType": "ml.g5.xlarge", "InstanceCount": 1, "VolumeSizeInGB": 1}
+            named = {"TrainingJobName": job_name(task, "left", 7), "ResourceConfig": resources}
+            jobs.create({**TRAINING, **named, "Tags": owner.to_tags()})
+        with mock.patch.object(SageMakerReconcileOperator, "clock", airflow.clock):
+            run = dags["reconcile_test"].test()
+        (report,) = results(run, "reconcile")
+    assert states(run) == {"reconcile[-1]": "success"}
+    assert {job["task"].split("/")[1]: job["done"] for job in report["jobs"]} == {failed: "stopped", "gone": "noted"}

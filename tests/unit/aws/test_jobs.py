@@ -107,6 +107,12 @@ def test_a_stop_that_aws_refuses_is_a_failure(api, stub):
     assert caught.value.failure.kind is FailureKind.DENIED
 
 
+def test_tags_are_added_in_aws_form(api, stub):
+    arn = ARN.format(kind=api.kind.value)
+    stub.add_response("add_tags", {}, {"ResourceArn": arn, "Tags": [{"Key": "a", "Value": "1"}]})
+    api.add_tags(arn, {"a": "1"})
+
+
 def test_tags_are_read_to_the_last_page(api, stub):
     arn = ARN.format(kind=api.kind.value)
     stub.add_response(

@@ -46,6 +46,12 @@ def test_each_operation_has_its_own_bucket():
     assert calls.acquire("StopTrainingJob") == 1.0
 
 
+def test_tags_have_a_rate_of_their_own_and_not_the_lists():
+    calls = Pacing(FakeClock(), {"list": 0.5})
+    for operation in ("ListTags", "AddTags"):
+        assert [calls.acquire(operation) for _ in range(5)] == [0.0, 0.0, 0.0, 0.0, 0.25]
+
+
 def test_an_operation_without_a_rate_is_not_held_up():
     calls = Pacing(FakeClock())
     assert [calls.acquire("GetCallerIdentity") for _ in range(50)] == [0.0] * 50

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -24,7 +25,12 @@ class Jobs:
             raise CallFailed(CallFailure(self.fault, "Code", "words", "Operation"))
         return {"answer": self.calls}
 
-    create = describe = tags = stop = _call
+    create = describe = tags = stop = add_tags = _call
+
+    def summaries(self, **_: Any) -> Any:
+        yield "first"
+        self._call()
+        yield "second"
 
 
 def patient(failures: int, kind: FailureKind = FailureKind.THROTTLED) -> tuple[PatientJobs, Jobs, FakeClock]:
@@ -38,6 +44,18 @@ def test_what_passes_is_waited_for_longer_each_time(operation: str, kind: Failur
     calls, _, clock = patient(4, kind)
     assert getattr(calls, operation)("name") == {"answer": 5}
     assert clock.time() == 2 + 4 + 8 + 10
+
+
+def test_a_listing_that_breaks_off_begins_anew() -> None:
+    calls, jobs, _ = patient(2)
+    assert calls.listed(created_after=datetime.now(UTC), name_contains="x") == ["first", "second"]
+    assert jobs.calls == 3
+
+
+def test_a_tag_is_written_again_until_aws_takes_it() -> None:
+    calls, jobs, _ = patient(2)
+    calls.add_tags("arn", {"key": "value"})
+    assert jobs.calls == 3
 
 
 def test_what_lasts_is_raised_in_the_end() -> None:

@@ -1,7 +1,17 @@
 import pytest
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
-from airflow_sm_prefer.hooks.airflow_state import NO_STATUS, NOT_TAKEN_UP, TERMINAL, task_state
+from airflow_sm_prefer.errors import TaskStatesUnavailable
+from airflow_sm_prefer.hooks.airflow_state import (
+    NO_STATUS,
+    NOT_TAKEN_UP,
+    TERMINAL,
+    SdkTaskStates,
+    task_state,
+)
+from airflow_sm_prefer.placement.naming import TaskIdentity
+
+from .fake_airflow import FakeAirflow
 
 RUN = "scheduled__2026-11-30T00:00:00+00:00"
 
@@ -52,3 +62,29 @@ def test_the_states_are_airflows_own():
     ours = TERMINAL | NOT_TAKEN_UP - {NO_STATUS}
     assert ours <= {state.value for state in TaskInstanceState}
     assert {state.value for state in TerminalTIState} <= TERMINAL
+
+
+def identity(run=RUN, name="train", index=-1, dag="dag"):
+    return TaskIdentity("prod", dag, run, name, index)
+
+
+def test_many_are_asked_for_a_task_at_a_time(monkeypatch):
+    airflow = FakeAirflow()
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", airflow.get_task_states)
+    runs = [identity(run=f"run-{n}") for n in range(60)]
+    airflow.states |= {(one.dag_id, one.run_id, one.task_id, -1): "running" for one in runs}
+    airflow.states |= {("dag", RUN, "train", 3): "failed", ("dag", RUN, "train_3", -1): None}
+    more = {
+        identity(index=3): "failed",
+        identity(index=4): None,
+        identity(name="train_3"): NO_STATUS,
+        identity(dag="gone"): None,
+    }
+    assert SdkTaskStates().read([*runs, *more]) == {**dict.fromkeys(runs, "running"), **more}
+    assert len(airflow.asked) == 4  # two for the runs of one task, and one for each of two others
+
+
+def test_an_airflow_that_doesnt_answer_is_an_error_and_says_nothing_of_any_task(monkeypatch):
+    monkeypatch.setattr(RuntimeTaskInstance, "get_task_states", FakeAirflow(refuses=500).get_task_states)
+    with pytest.raises(TaskStatesUnavailable, match="tasks of dag are in: RuntimeError: Server returned error 500"):
+        SdkTaskStates().read([identity()])
