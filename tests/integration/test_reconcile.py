@@ -12,7 +12,8 @@ import pytest
 from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 
 from airflow_sm_prefer import SageMakerPreferProcessingOperator, SageMakerPreferTrainingOperator
-from airflow_sm_prefer.aws.failures import CallFailed
+from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
+from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.aws.reconcile import Reconciler
 from airflow_sm_prefer.errors import InvalidSetting, TaskStatesUnavailable
 from airflow_sm_prefer.hooks.airflow_rest import Login, RestTaskStates
@@ -311,6 +312,18 @@ def test_a_job_whose_tags_are_gone_is_kept_and_told(stage: Stage) -> None:
     assert not report.is_settled
 
 
+def test_a_job_that_is_gone_before_its_tags_are_read_is_no_finding(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.submit(state="failed")
+
+    def gone(*_: Any) -> Any:
+        raise CallFailed(CallFailure(FailureKind.NOT_FOUND, "ValidationException", "gone", "ListTags"))
+
+    monkeypatch.setattr(JobsApi, "tags", gone)
+    assert stage.run().findings == ()
+
+
 # -- others in the account -----------------------------------------------------------------------------------
 
 
@@ -413,6 +426,12 @@ def test_a_task_that_sleeps_past_its_jobs_end_is_told(stage: Stage, after: float
         assert "ended as Completed" in str(report.sleepers[0])
 
 
+def test_a_task_that_waits_for_no_job_is_not_asked_about(stage: Stage) -> None:
+    stage.submit(prefer=["ml.m5.large"], wait_for_completion=False)
+    stage.airflow.clock.sleep(1800)
+    assert stage.run(stop=False).sleepers == ()
+
+
 def test_a_task_whose_job_runs_sleeps_rightly(stage: Stage) -> None:
     stage.submit(prefer=["ml.m5.large"])
     stage.airflow.clock.sleep(3600)
@@ -445,6 +464,13 @@ def test_the_operator_does_the_same_and_returns_the_report(
     report = operator(stop=stop)
     assert [job["done"] for job in report["jobs"]] == [done], "those that are well are only counted"
     assert report["counts"] == {"kept": 1, done: 1}
+
+
+def test_the_operator_tells_of_a_task_that_sleeps_on(stage: Stage, operator: Callable[..., dict[str, Any]]) -> None:
+    stage.submit(prefer=["ml.m5.large"])
+    stage.airflow.clock.sleep(1800)
+    (sleeper,) = operator()["sleepers"]
+    assert (sleeper["status"], sleeper["task"]) == ("Completed", "dag/manual__2026-11-30T00:00:00+00:00/train")
 
 
 def test_the_operator_says_what_it_is_to_be_told(operator: Callable[..., dict[str, Any]]) -> None:
