@@ -56,6 +56,15 @@ def test_it_says_when_it_is_ready_and_ends_on_sigterm(tmp_path):
         assert process.wait(timeout=30) == 0
 
 
+def test_a_sandbox_is_looked_for_where_boto3_looks_for_sagemaker():
+    """The address of SageMaker alone comes before the one of everything."""
+    alone, everything = "http://127.0.0.1:9", "http://127.0.0.1:11"
+    done = run("sandbox", "jobs", AWS_ENDPOINT_URL=everything, AWS_ENDPOINT_URL_SAGEMAKER=alone)
+    assert f"no sandbox answers at {alone} " in done.stderr
+    done = run("sandbox", "jobs", AWS_ENDPOINT_URL=everything, AWS_ENDPOINT_URL_SAGEMAKER="")
+    assert f"no sandbox answers at {everything} " in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
