@@ -21,6 +21,8 @@ from airflow_sm_prefer.sandbox.sandbox import Sandbox
 SERVICES = {"sagemaker": "sagemaker", "servicequotas": "service-quotas"}
 """The services that have operations of ours: by the name in a signature, the name in botocore."""
 
+_ACCOUNT = f"HTTP_{backdrop.ACCOUNT_HEADER.upper().replace('-', '_')}"
+
 StartResponse = Callable[..., Any]
 
 
@@ -52,6 +54,7 @@ class Endpoint:
                 guards.check_presigned(request.method)
         except guards.Refused as refusal:
             return _forbidden(str(refusal))(environ, start_response)
+        environ[_ACCOUNT] = backdrop.account_of(scope.access_key)
         if scope.in_query:
             return self._s3(environ, start_response)
         response = self._ours(request, scope)

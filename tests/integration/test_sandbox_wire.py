@@ -274,7 +274,8 @@ def test_accounts_and_regions_have_their_own_jobs_of_the_same_name():
             "aws_session_token": key["SessionToken"],
         }
         first = {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
-        for keys, account in ((first, "123456789012"), (other, "111122223333")):
+        number = {"aws_access_key_id": "444455556666", "aws_secret_access_key": "secret"}
+        for keys, account in ((first, "123456789012"), (other, "111122223333"), (number, "444455556666")):
             for region in ("us-east-1", "eu-west-1"):
                 place = {"endpoint_url": server.endpoint_url, "region_name": region, **keys}
                 there = boto3.client("sagemaker", **place)

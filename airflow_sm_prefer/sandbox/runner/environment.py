@@ -39,7 +39,7 @@ def base_environment(spec: RunSpec, home: str, temporary: str) -> dict[str, str]
         "AWS_REGION": spec.region,
         "AWS_DEFAULT_REGION": spec.region,
         "AWS_ENDPOINT_URL": spec.endpoint_url,
-        "AWS_ACCESS_KEY_ID": "sandbox",
+        "AWS_ACCESS_KEY_ID": spec.account,
         "AWS_SECRET_ACCESS_KEY": "sandbox",
         "AWS_EC2_METADATA_DISABLED": "true",
     }
