@@ -22,7 +22,12 @@ DEFAULT_PORT = 4580
 DEFAULT_URL = f"http://127.0.0.1:{DEFAULT_PORT}"
 
 EndpointUrl = Annotated[
-    str, typer.Option(envvar="AWS_ENDPOINT_URL", help="Where the sandbox serves.", show_default=True)
+    str,
+    typer.Option(
+        envvar=["AWS_ENDPOINT_URL_SAGEMAKER", "AWS_ENDPOINT_URL"],
+        help="Where the sandbox serves.",
+        show_default=True,
+    ),
 ]
 
 commands = typer.Typer()

@@ -51,8 +51,16 @@ def s3_application() -> Application:
 
 
 def account_of(access_key: str) -> str:
-    """Return the account that an access key belongs to, as moto sees it."""
-    return os.environ.get("MOTO_ACCOUNT_ID") or str(get_account_id_from(access_key))
+    """Return the account that an access key belongs to: one that is an account's number, to that account.
+
+    Who else has which key, moto knows, as long as it runs.
+    """
+    is_number = len(access_key) == len(DEFAULT_ACCOUNT_ID) and access_key.isdecimal()
+    return os.environ.get("MOTO_ACCOUNT_ID") or (access_key if is_number else str(get_account_id_from(access_key)))
+
+
+ACCOUNT_HEADER = "X-Moto-Account-Id"
+"""Tells moto the account: it knows no keys but its own."""
 
 
 def put_event(account: str, region: str, event: dict[str, Any]) -> None:

@@ -283,7 +283,7 @@ class Engine:
     def _look_at(self, job: Job, now: Moment) -> None:
         """Meet whichever of a job's deadlines has come."""
         if _is_past(job.run_due, now):
-            self._start(job)
+            self._start(job, now)
         elif _is_past(job.grace_ends, now):
             self._effects.kill((job.number, job.launches))
         elif _is_past(job.pending_deadline(), now):
@@ -330,14 +330,16 @@ class Engine:
         if self.settings.launch_seconds:
             self.agenda.add(job.run_due, job)
         else:
-            self._start(job)
+            self._start(job, now)
 
-    def _start(self, job: Job) -> None:
+    def _start(self, job: Job, now: Moment) -> None:
         job.run_due = None
         if job.doom is None:  # else the run that it takes up was doomed already
             job.doom = self.faults.for_run(job.name)
         self.keeper.job_changed(job)
-        spec = job.run_spec(self._endpoint_url())
+        block_ends = self.floor.reserved_until(job, now.elapsed)
+        instant = None if block_ends is None else self.time.pace.instant_of(block_ends)
+        spec = job.run_spec(self._endpoint_url(), instant)
         self._effects.start((job.number, job.launches), spec)
 
     def _displace(self, job: Job, cause: StopCause, now: Moment) -> None:

@@ -85,6 +85,12 @@ class Floor:
             self.capacity.release(job.region, job.selected)
             self._freed.add(pool(job.region, job.selected))
 
+    def reserved_until(self, job: Job, elapsed: float) -> float | None:
+        """Return when the plan's block ends that a job has its instances from, None if they are from no plan."""
+        arn = None if job.selected is None else job.selected.plan_arn
+        plan = None if arn is None else self._plan_of(job, arn)
+        return None if plan is None else plan.block_end(elapsed)
+
     def stir(self) -> None:
         """Have everybody looked at again: capacity has changed."""
         self._is_stirred = True

@@ -96,7 +96,9 @@ def signed_scope(headers: Mapping[str, str], query: str) -> Scope:
             return replace(scope, in_query=True)
     if "AWSAccessKeyId" in arguments and "Signature" in arguments:
         return Scope(arguments["AWSAccessKeyId"][0], "us-east-1", "s3", in_query=True)
-    raise Refused("the request has no AWS Authorization header")
+    raise Refused(
+        "the request has no AWS Authorization header; ask with an AWS client, with this address as AWS_ENDPOINT_URL"
+    )
 
 
 def check_presigned(method: str) -> None:

@@ -322,8 +322,8 @@ class Job:
         internal = (result.failure_reason or "").startswith("InternalServerError")
         return bool(failed and internal and self.retries < allowed)
 
-    def run_spec(self, endpoint_url: str) -> RunSpec:
-        """Return what a runner has to know to start it on the instances that it has."""
+    def run_spec(self, endpoint_url: str, block_ends: float | None) -> RunSpec:
+        """Return what a runner has to know to start it on the instances that it has, until a plan's block ends."""
         assert self.selected is not None
         return RunSpec(
             kind=self.kind.value,
@@ -336,6 +336,7 @@ class Job:
             instance_count=self.selected.count,
             endpoint_url=endpoint_url,
             environment_id=f"{self.number:06d}-{self.launches}",
+            block_ends=block_ends,
         )
 
     def end_run(self, result: RunResult, now: Moment) -> None:

@@ -27,18 +27,21 @@ def local_server(
 
     Raises:
         InvalidScenario: the file has a mistake.
-        InvalidSetting: the speed isn't above 0, or the state can't be used or began with something else.
+        InvalidSetting: the speed isn't above 0, an image's Python isn't there, or the state can't be used or began with
+            something else.
         StateUnreadable: the state is damaged, or is a later version's.
     """
     if speed is not None and not speed > 0:
         msg = f"--speed is {speed:g}; it says how many seconds pass in one, so it has to be above 0"
         raise InvalidSetting(msg)
-    folder, began = take_up(state, None if scenario is None else as_scenario(scenario), speed)
+    asked = None if scenario is None else as_scenario(scenario)
+    images = None if asked is None else ImageTable(asked.images)  # a mistake in it is told before a folder keeps it
+    folder, began = take_up(state, asked, speed)
     if workdir is None:
         assert folder is not None
         workdir = _emptied(folder.path / "jobs")
     clock = SystemClock()
-    runner = LocalRunner(workdir, ImageTable(began.scenario.images), clock=clock)
+    runner = LocalRunner(workdir, images or ImageTable(began.scenario.images), clock=clock)
     return SandboxServer(began.scenario, port=port, clock=clock, speed=began.speed, runner=runner, state=folder)
 
 

@@ -106,6 +106,11 @@ class Plan:
         in_block = block is not None and elapsed < block.ends - END_MARGIN_SECONDS
         return in_block and self.status(elapsed) == "Active"
 
+    def block_end(self, elapsed: float) -> float | None:
+        """Return when the block that it is in ends, None between blocks."""
+        block = self._block(elapsed)
+        return None if block is None else block.ends
+
     def is_over(self, elapsed: float) -> bool:
         """Whether no job will get instances from it any more."""
         last = self.spec.blocks[-1].ends - END_MARGIN_SECONDS

@@ -44,6 +44,7 @@ class RunSpec:
         instance_count: How many of them; each is one host (``algo-1`` to ``algo-N``).
         endpoint_url: Where S3, CloudWatch Logs and everything else is, on loopback.
         environment_id: Unique in the life of this sandbox; safe as a folder's name.
+        block_ends: When the plan's block that it runs in ends, in epoch seconds; None on other capacity.
     """
 
     kind: str
@@ -56,6 +57,7 @@ class RunSpec:
     instance_count: int
     endpoint_url: str
     environment_id: str
+    block_ends: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

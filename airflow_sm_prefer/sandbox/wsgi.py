@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-import json
 import socket
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 from xml.sax.saxutils import escape
 
+from botocore.model import OperationNotFoundError
 from werkzeug.wrappers import Request, Response
 
 from airflow_sm_prefer.sandbox import backdrop, guards, protocol
@@ -19,6 +20,8 @@ from airflow_sm_prefer.sandbox.sandbox import Sandbox
 
 SERVICES = {"sagemaker": "sagemaker", "servicequotas": "service-quotas"}
 """The services that have operations of ours: by the name in a signature, the name in botocore."""
+
+_ACCOUNT = f"HTTP_{backdrop.ACCOUNT_HEADER.upper().replace('-', '_')}"
 
 StartResponse = Callable[..., Any]
 
@@ -51,6 +54,7 @@ class Endpoint:
                 guards.check_presigned(request.method)
         except guards.Refused as refusal:
             return _forbidden(str(refusal))(environ, start_response)
+        environ[_ACCOUNT] = backdrop.account_of(scope.access_key)
         if scope.in_query:
             return self._s3(environ, start_response)
         response = self._ours(request, scope)
@@ -58,8 +62,8 @@ class Endpoint:
             return response(environ, start_response)
         try:
             return self._backdrop(environ, start_response)
-        except NotImplementedError as gap:
-            return _missing(request, str(gap))(environ, start_response)
+        except (NotImplementedError, OperationNotFoundError) as gap:
+            return _missing(request, gap)(environ, start_response)
 
     def answer(self, headers: Mapping[str, str], body: bytes) -> protocol.Answer | None:
         """Answer a call of the sandbox's own that comes without a query; None is for all else.
@@ -113,18 +117,23 @@ class Endpoint:
 
 
 def _forbidden(why: str) -> Response:
-    body = json.dumps({"__type": "AccessDeniedException", "message": f"The sandbox refused this: {why}."})
-    return Response(body, 403, {"Content-Type": protocol.CONTENT_TYPE})
+    return _refusal(ApiError("AccessDeniedException", f"The sandbox refused this: {why}.", 403))
 
 
-def _missing(request: Request, why: str) -> Response:
+def _refusal(error: ApiError) -> Response:
+    status, headers, body = protocol.write_error(error)
+    return Response(body, status, headers)
+
+
+def _missing(request: Request, gap: Exception) -> Response:
     """Say in the service's own format that moto lacks an operation; clients don't try again after a 501."""
+    why = gap if isinstance(gap, NotImplementedError) else f"The installed botocore doesn't know {gap}"
     message = f"The sandbox doesn't have this operation. {why}."
     if "json" in (request.content_type or ""):
-        body = json.dumps({"__type": "NotImplemented", "message": message})
-        return Response(body, 501, {"Content-Type": protocol.CONTENT_TYPE})
+        return _refusal(ApiError("NotImplemented", message, 501))
     error = f"<Error><Code>NotImplemented</Code><Message>{escape(message)}</Message></Error>"
-    return Response(f"<ErrorResponse>{error}</ErrorResponse>", 501, {"Content-Type": "text/xml"})
+    body = f"<ErrorResponse>{error}<RequestId>{uuid.uuid4()}</RequestId></ErrorResponse>"
+    return Response(body, 501, {"Content-Type": "text/xml"})
 
 
 def _hang_up(request: Request) -> NoReturn:

@@ -33,12 +33,12 @@ class World:
         self.sagemaker, self.s3, self.logs = (self.client(name) for name in ("sagemaker", "s3", "logs"))
         self.s3.create_bucket(Bucket="data")
 
-    def client(self, service: str) -> Any:
+    def client(self, service: str, key: str = "a") -> Any:
         return boto3.client(
             service,
             endpoint_url=self.server.endpoint_url,
             region_name="us-east-1",
-            aws_access_key_id="a",
+            aws_access_key_id=key,
             aws_secret_access_key="b",
         )
 
@@ -188,6 +188,13 @@ def test_the_scripts_output_is_its_log_and_the_first_line_says_how_it_runs(world
     first, *rest = world.said("job")
     assert f"/opt/ml by {world.runner.isolation.value}" in first
     assert sorted(rest) == ["hello", "there"]
+
+
+def test_a_job_acts_for_its_own_account_and_its_log_is_there(world: World) -> None:
+    world.script("import boto3; print(boto3.client('sts').get_caller_identity()['Account'])")
+    world.sagemaker, world.logs = (world.client(name, key="111122223333") for name in ("sagemaker", "logs"))
+    assert world.train()["TrainingJobStatus"] == "Completed"
+    assert world.said("job")[1:] == ["111122223333"]
 
 
 def test_a_failed_script_ends_with_what_it_wrote_to_failure(world: World) -> None:

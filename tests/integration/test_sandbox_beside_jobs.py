@@ -131,4 +131,21 @@ def test_what_nobody_answers_is_said_to_be_missing(
     assert caught.value.response["Error"]["Code"] == "NotImplemented"
     assert operation in caught.value.response["Error"]["Message"]
     assert caught.value.response["ResponseMetadata"]["RetryAttempts"] == 0
+    assert caught.value.response["ResponseMetadata"]["RequestId"]
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_an_operation_that_is_newer_than_the_sandboxs_botocore_is_said_to_be_missing(
+    server: SandboxServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    newer = client(server, "sagemaker")
+    newer.meta.events.register(
+        "before-call.sagemaker.ListHubs",
+        lambda params, **_: params["headers"].update({"X-Amz-Target": "SageMaker.ListSomethingNew"}),
+    )
+    with pytest.raises(ClientError) as caught:
+        newer.list_hubs()
+    assert caught.value.response["Error"]["Code"] == "NotImplemented"
+    assert "ListSomethingNew" in caught.value.response["Error"]["Message"]
+    assert caught.value.response["ResponseMetadata"]["RetryAttempts"] == 0
     assert "Traceback" not in capfd.readouterr().err

@@ -56,22 +56,43 @@ def test_it_says_when_it_is_ready_and_ends_on_sigterm(tmp_path):
         assert process.wait(timeout=30) == 0
 
 
+def test_a_sandbox_is_looked_for_where_boto3_looks_for_sagemaker():
+    """The address of SageMaker alone comes before the one of everything."""
+    alone, everything = "http://127.0.0.1:9", "http://127.0.0.1:11"
+    done = run("sandbox", "jobs", AWS_ENDPOINT_URL=everything, AWS_ENDPOINT_URL_SAGEMAKER=alone)
+    assert f"no sandbox answers at {alone} " in done.stderr
+    done = run("sandbox", "jobs", AWS_ENDPOINT_URL=everything, AWS_ENDPOINT_URL_SAGEMAKER="")
+    assert f"no sandbox answers at {everything} " in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("--scenario", "{scenario}"), "scenario.yaml, line 2: ml.g5.xlrge: "),
         (("--scenario", "{scenario}.none"), "the scenario file can't be read"),
         (("--speed", "0"), "--speed is 0; it says how many seconds pass in one"),
+        (("--scenario", "{images}"), "images: '*' is to run on '/not/there', which is no program here; give the path"),
     ],
 )
 def test_a_mistake_is_told_without_a_traceback(tmp_path, arguments, words):
     pytest.importorskip("airflow_sm_prefer.sandbox.runner")
-    scenario = tmp_path / "scenario.yaml"
+    scenario, images = tmp_path / "scenario.yaml", tmp_path / "images.yaml"
     scenario.write_text("capacity:\n  ml.g5.xlrge: 0")
-    done = run("sandbox", "--port", "0", *(a.format(scenario=scenario) for a in arguments))
+    images.write_text("images: {'*': /not/there}")
+    done = run("sandbox", "--port", "0", *(a.format(scenario=scenario, images=images) for a in arguments))
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_image_that_can_not_run_is_told_before_a_state_begins_with_it(tmp_path):
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text("images: {'*': /not/there}")
+    done = run("sandbox", "--port", "0", "--scenario", str(scenario), "--state", str(tmp_path / "state"))
+    assert done.returncode == 2
+    scenario.write_text(f"images: {{'*': {sys.executable}}}")
+    with serving("--scenario", str(scenario), "--state", str(tmp_path / "state")):
+        pass
 
 
 def test_a_taken_port_is_told():

@@ -232,6 +232,23 @@ def test_nothing_in_a_response_is_unknown_missing_or_of_another_type(seen: dict[
     assert not [fault for fault in found if "MaxPendingTimeExceeded" not in fault]
 
 
+def test_a_call_that_is_not_let_in_has_them_too_and_says_how_to_ask() -> None:
+    with SandboxServer() as server, pytest.raises(ClientError) as caught:
+        boto3.client(
+            "sagemaker",
+            endpoint_url=server.endpoint_url,
+            region_name="us-east-1",
+            config=Config(signature_version=botocore.UNSIGNED),
+        ).list_training_jobs()
+    said = caught.value.response
+    assert said["Error"]["Code"] == "AccessDeniedException"
+    assert "no AWS Authorization header; ask with an AWS client, with this address as AWS_ENDPOINT_URL" in str(
+        caught.value
+    )
+    assert said["ResponseMetadata"]["RequestId"]
+    assert said["ResponseMetadata"]["HTTPHeaders"]["x-amzn-errortype"] == "AccessDeniedException"
+
+
 def test_a_refusal_has_a_code_a_message_and_a_request_id() -> None:
     with SandboxServer() as server, pytest.raises(ClientError) as caught:
         Recorder(server).client("sagemaker").describe_training_job(TrainingJobName="none")

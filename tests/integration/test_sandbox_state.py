@@ -21,12 +21,12 @@ from tests.unit.sandbox.builders import G5, P5, ROLE, prefer, training
 TRUST = json.dumps({"Version": "2012-10-17", "Statement": []})
 
 
-def client(url, service="sagemaker", **more):
+def client(url, service="sagemaker", key="test", **more):
     return boto3.client(
         service,
         endpoint_url=url,
         region_name="us-east-1",
-        aws_access_key_id="test",
+        aws_access_key_id=key,
         aws_secret_access_key="test",
         config=Config(retries={"total_max_attempts": 1}, **more),
     )
@@ -130,6 +130,33 @@ def test_roles_queues_and_rules_come_back_and_messages_do_not(folder):
         while not (got := sqs.receive_message(QueueUrl=queue).get("Messages")):
             assert time.monotonic() < deadline
         assert "Training Job State Change" in got[0]["Body"]
+
+    restarted(folder, work, then=then)
+
+
+@pytest.mark.parametrize("assumed", [False, True])
+def test_what_another_account_had_comes_back_to_it(folder, assumed):
+    """However it was asked for: the keys of an assumed role are gone with the process that gave them."""
+    number = "111122223333"
+
+    def other(url, service):
+        if not assumed:
+            return client(url, service, key=number)
+        role = {"RoleArn": f"arn:aws:iam::{number}:role/any", "RoleSessionName": "other"}
+        return client(url, service, key=client(url, "sts").assume_role(**role)["Credentials"]["AccessKeyId"])
+
+    def work(url):
+        other(url, "iam").create_role(RoleName="job", AssumeRolePolicyDocument=TRUST)
+        s3 = other(url, "s3")
+        s3.create_bucket(Bucket="theirs")
+        s3.put_object(Bucket="theirs", Key="a", Body=b"x")
+
+    def then(url):
+        assert client(url, "iam").list_roles()["Roles"] == []
+        assert client(url, "s3").list_buckets()["Buckets"] == []
+        theirs = client(url, "iam", key=number)
+        assert [role["Arn"] for role in theirs.list_roles()["Roles"]] == [f"arn:aws:iam::{number}:role/job"]
+        assert client(url, "s3", key=number).get_object(Bucket="theirs", Key="a")["Body"].read() == b"x"
 
     restarted(folder, work, then=then)
 

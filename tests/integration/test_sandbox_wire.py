@@ -264,6 +264,29 @@ def test_everything_else_is_motos():
         assert sagemaker.list_models()["Models"] == []
 
 
+def test_accounts_and_regions_have_their_own_jobs_of_the_same_name():
+    with serve({"plans": [{"name": "december", "type": P5, "count": 1, "blocks": [{"lasts": "24h"}]}]}) as server:
+        role = "arn:aws:iam::111122223333:role/any"
+        key = client(server, "sts").assume_role(RoleArn=role, RoleSessionName="other")["Credentials"]
+        other = {
+            "aws_access_key_id": key["AccessKeyId"],
+            "aws_secret_access_key": key["SecretAccessKey"],
+            "aws_session_token": key["SessionToken"],
+        }
+        first = {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
+        number = {"aws_access_key_id": "444455556666", "aws_secret_access_key": "secret"}
+        for keys, account in ((first, "123456789012"), (other, "111122223333"), (number, "444455556666")):
+            for region in ("us-east-1", "eu-west-1"):
+                place = {"endpoint_url": server.endpoint_url, "region_name": region, **keys}
+                there = boto3.client("sagemaker", **place)
+                arn = f"arn:aws:sagemaker:{region}:{account}"
+                assert there.list_training_jobs()["TrainingJobSummaries"] == []
+                assert there.create_training_job(**training())["TrainingJobArn"] == f"{arn}:training-job/job"
+                plans = there.list_training_plans()["TrainingPlanSummaries"]
+                assert [plan["TrainingPlanArn"] for plan in plans] == [f"{arn}:training-plan/december"]
+                assert boto3.client("sts", **place).get_caller_identity()["Account"] == account
+
+
 def test_tags_of_other_resources_are_motos():
     with serve() as server:
         sagemaker = client(server)

@@ -10,13 +10,14 @@ from botocore.configprovider import BOTOCORE_DEFAUT_SESSION_VARIABLES
 from botocore.session import Session
 
 
-def sandbox_client(service: str, endpoint_url: str, region: str) -> Any:
+def sandbox_client(service: str, endpoint_url: str, region: str, account: str) -> Any:
     """Return a client that no profile, configuration file, proxy or ``AWS_*`` variable has a say in.
 
     Args:
         service: Its name for boto.
         endpoint_url: The sandbox.
         region: The Region's name.
+        account: Whose it is.
     """
     # The second of the four is the variable of the environment that sets it.
     unset = {
@@ -34,7 +35,7 @@ def sandbox_client(service: str, endpoint_url: str, region: str) -> Any:
         service,
         region_name=region,
         endpoint_url=endpoint_url,
-        aws_access_key_id="sandbox",
+        aws_access_key_id=account,  # the sandbox takes an account's number for a key of it
         aws_secret_access_key="sandbox",  # noqa: S106 - the sandbox takes any
         config=config,
     )

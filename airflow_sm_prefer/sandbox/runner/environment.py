@@ -13,6 +13,9 @@ from airflow_sm_prefer.sandbox.runs import RunSpec
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ")
 _KEPT_PREFIXES = ("OPENBLAS_", "OMP_", "MKL_")
 
+#: When the block of the training plan that a job runs on ends.
+BLOCK_END = "SAGEMAKER_CURRENT_CAPACITY_BLOCK_EXPIRATION_TIMESTAMP"
+
 #: The name of the one group of a cluster that has no InstanceGroups.
 ONE_GROUP = "homogeneousCluster"
 
@@ -36,7 +39,7 @@ def base_environment(spec: RunSpec, home: str, temporary: str) -> dict[str, str]
         "AWS_REGION": spec.region,
         "AWS_DEFAULT_REGION": spec.region,
         "AWS_ENDPOINT_URL": spec.endpoint_url,
-        "AWS_ACCESS_KEY_ID": "sandbox",
+        "AWS_ACCESS_KEY_ID": spec.account,
         "AWS_SECRET_ACCESS_KEY": "sandbox",
         "AWS_EC2_METADATA_DISABLED": "true",
     }
@@ -45,10 +48,20 @@ def base_environment(spec: RunSpec, home: str, temporary: str) -> dict[str, str]
 def job_environment(spec: RunSpec) -> dict[str, str]:
     """Return what SageMaker itself sets, and what the request asks for.
 
-    Source: https://docs.aws.amazon.com/sagemaker/latest/dg/your-algorithms-training-algo-running-container.html
+    The end of a plan's block is in epoch seconds, as the sample of AWS's page on plans reads it; it isn't there for a
+    job on other capacity.
+
+    Source: https://docs.aws.amazon.com/sagemaker/latest/dg/your-algorithms-training-algo-running-container.html,
+    https://docs.aws.amazon.com/sagemaker/latest/dg/training-plan-utilization-for-training-jobs.html
     """
     word = spec.kind.upper()
-    return {f"{word}_JOB_NAME": spec.name, f"{word}_JOB_ARN": spec.arn, **(spec.request.get("Environment") or {})}
+    block = {} if spec.block_ends is None else {BLOCK_END: str(int(spec.block_ends))}
+    return {
+        f"{word}_JOB_NAME": spec.name,
+        f"{word}_JOB_ARN": spec.arn,
+        **block,
+        **(spec.request.get("Environment") or {}),
+    }
 
 
 def accelerators(instance_type: str) -> tuple[int, int]:

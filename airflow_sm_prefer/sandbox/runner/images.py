@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 
+from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.sandbox.runner.failures import NO_IMAGE, RunFailed
 
 _PYTHONS = ("python", "python3")
@@ -15,12 +18,17 @@ class ImageTable:
     """Patterns of image addresses and the interpreters that stand for them.
 
     Args:
-        interpreters: By pattern (``*sklearn*``), the path of a Python; the first that fits is taken, an empty path
-            stands for an image that can't be pulled, and an image that no pattern fits runs on our own Python.
+        interpreters: By pattern (``*sklearn*``), the path of a Python, or its name, found as a shell finds it here; the
+            first that fits is taken, an empty path stands for an image that can't be pulled, and an image that no
+            pattern fits runs on our own Python.
+
+    Raises:
+        InvalidSetting: there is no such program.
     """
 
     def __init__(self, interpreters: Mapping[str, str] | None = None) -> None:
-        self._interpreters = dict(interpreters or {})
+        # A job has a folder and a PATH of its own, on which every Python is its image's.
+        self._interpreters = {pattern: _whole(path, pattern) for pattern, path in (interpreters or {}).items()}
 
     def python_for(self, image: str) -> str:
         """Return the interpreter for an image.
@@ -52,3 +60,14 @@ class ImageTable:
         if first.endswith(".py"):
             return [python, first, *entrypoint[1:], *arguments]
         return [first, *entrypoint[1:], *arguments]
+
+
+def _whole(path: str, pattern: str) -> str:
+    if not path:
+        return ""
+    program = shutil.which(Path(path).expanduser())
+    if program is None:
+        how = "give the path of a Python, or an empty one for an image that can't be pulled"
+        msg = f"images: {pattern!r} is to run on {path!r}, which is no program here; {how}"
+        raise InvalidSetting(msg)
+    return str(Path(program).absolute())

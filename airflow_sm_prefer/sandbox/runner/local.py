@@ -41,7 +41,7 @@ class LocalRunner:
         self._images = images or ImageTable()
         self._clock = clock or SystemClock()
         self.isolation = isolation or best_isolation()
-        self._clients: dict[tuple[str, str, str], Any] = {}
+        self._clients: dict[tuple[str, str, str, str], Any] = {}
         self._runs: dict[str, LocalRun] = {}
         self._closed = False
         self._lock = threading.Lock()
@@ -86,8 +86,8 @@ class LocalRunner:
 
     def _client(self, service: str, spec: RunSpec) -> Any:
         """Build a client once: that takes longer than many a job."""
-        key = (service, spec.endpoint_url, spec.region)
+        key = (service, spec.endpoint_url, spec.region, spec.account)
         with self._lock:
             if key not in self._clients:
-                self._clients[key] = sandbox_client(service, spec.endpoint_url, spec.region)
+                self._clients[key] = sandbox_client(*key)
             return self._clients[key]

@@ -174,6 +174,8 @@ def _trace(request: Request, scope: guards.Scope, body: bytes, operation: str) -
         for name, value in request.headers.items()
         if name in {"Host", "Content-Type"} or (name.startswith("X-Amz-") and name not in TRANSIENT)
     }
+    # The key itself may be one that moto made, and will have forgotten.
+    headers[backdrop.ACCOUNT_HEADER] = backdrop.account_of(scope.access_key)
     scoped = f"{scope.access_key}/20260101/{scope.region}/{scope.service}/aws4_request"
     headers["Authorization"] = f"AWS4-HMAC-SHA256 Credential={scoped}, SignedHeaders=host, Signature=0"
     return {

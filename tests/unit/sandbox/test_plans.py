@@ -136,6 +136,34 @@ def test_jobs_go_to_the_next_block_half_an_hour_before_a_block_ends():
     ]
 
 
+@pytest.mark.parametrize("resources", [on_plan(), listed(P5, G5)])
+def test_each_run_is_told_the_end_of_the_block_that_it_is_in(resources):
+    bench = Bench(seconds=9 * HOUR, plans=[plan()], capacity={G5: 0})
+    began = bench.clock.time()
+    bench.train(resources=resources, StoppingCondition={"MaxRuntimeInSeconds": 100_000})
+    bench.advance(6 * HOUR)
+    assert [run.block_ends for run in bench.runner.started] == [began + 3 * HOUR, began + 8 * HOUR]
+
+
+def test_the_end_of_a_block_is_told_as_the_present_speed_makes_it():
+    bench = Bench(speed=60, plans=[plan()])
+    began = bench.clock.time()
+    bench.train(resources=on_plan())
+    bench.clock.advance(60)
+    bench.sandbox.tick()
+    (run,) = bench.runner.started
+    assert run.block_ends == pytest.approx(began + 180)
+
+
+def test_a_run_on_other_capacity_is_told_of_no_block():
+    bench = Bench(plans=[plan(blocks=[{"lasts": "10h"}])])
+    bench.train("holder", on_plan())
+    bench.train(resources=listed(P5, P4D))
+    bench.train("plain", single(P5))
+    bench.advance(1)
+    assert [run.block_ends is None for run in bench.runner.started] == [False, True, True]
+
+
 def test_a_container_has_its_grace_before_the_block_takes_its_instances():
     bench = Bench({"*": Script(seconds=2 * HOUR, stop_seconds=500)}, plans=[plan()])
     bench.train(resources=on_plan(), StoppingCondition=LIMITS)

@@ -51,7 +51,9 @@ def test_the_shells_own_settings_have_no_say(
     for unset in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(unset, raising=False)
     monkeypatch.setenv(name, value)
-    body = sandbox_client("s3", endpoint, "eu-west-1").get_object(Bucket="data", Key="a/b")["Body"].read()
+    body = (
+        sandbox_client("s3", endpoint, "eu-west-1", "123456789012").get_object(Bucket="data", Key="a/b")["Body"].read()
+    )
     assert body == b"/data/a/b"
 
 
@@ -60,5 +62,5 @@ def test_a_configuration_file_has_no_say(endpoint: str, monkeypatch: pytest.Monk
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / "config"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    body = sandbox_client("s3", endpoint, "us-east-1").get_object(Bucket="data", Key="a")["Body"].read()
+    body = sandbox_client("s3", endpoint, "us-east-1", "123456789012").get_object(Bucket="data", Key="a")["Body"].read()
     assert body == b"/data/a"

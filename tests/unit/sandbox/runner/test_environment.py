@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -39,6 +41,16 @@ def test_a_job_knows_its_name_and_what_was_asked_for() -> None:
     told = job_environment(training(Environment=asked))
     assert told == {**asked, "TRAINING_JOB_ARN": "arn:aws:sagemaker:us-east-1:123456789012:training-job/job"}
     assert set(job_environment(processing())) == {"PROCESSING_JOB_NAME", "PROCESSING_JOB_ARN"}
+
+
+def test_a_job_on_a_plan_knows_when_its_block_ends_as_the_sample_of_awss_page_reads_it() -> None:
+    told = job_environment(replace(training(), block_ends=1_800_000_000.75))
+    read = datetime.fromtimestamp(int(told["SAGEMAKER_CURRENT_CAPACITY_BLOCK_EXPIRATION_TIMESTAMP"]), UTC)
+    assert read == datetime(2027, 1, 15, 8, tzinfo=UTC)
+
+
+def test_a_job_on_no_plan_is_told_of_no_block() -> None:
+    assert set(job_environment(training())) == {"TRAINING_JOB_NAME", "TRAINING_JOB_ARN"}
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from tests.unit.sandbox.runner.builders import FakeLogs, FakeS3, training, until
 def services(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     made: dict[str, Any] = {"s3": FakeS3(), "logs": FakeLogs(), "asked": []}
 
-    def client(service: str, endpoint_url: str, region: str) -> Any:
-        made["asked"].append((service, endpoint_url, region))
+    def client(service: str, endpoint_url: str, region: str, account: str) -> Any:
+        made["asked"].append((service, endpoint_url, region, account))
         return made[service]
 
     monkeypatch.setattr(local, "sandbox_client", client)
