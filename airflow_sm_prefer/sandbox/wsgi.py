@@ -7,7 +7,6 @@ import json
 import socket
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
-from xml.sax.saxutils import escape
 
 from werkzeug.wrappers import Request, Response
 
@@ -15,6 +14,7 @@ from airflow_sm_prefer.sandbox import backdrop, guards, protocol
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection
 from airflow_sm_prefer.sandbox.control import Control
+from airflow_sm_prefer.sandbox.refusals import refusal
 from airflow_sm_prefer.sandbox.sandbox import Sandbox
 
 SERVICES = {"sagemaker": "sagemaker", "servicequotas": "service-quotas"}
@@ -120,11 +120,7 @@ def _forbidden(why: str) -> Response:
 def _missing(request: Request, why: str) -> Response:
     """Say in the service's own format that moto lacks an operation; clients don't try again after a 501."""
     message = f"The sandbox doesn't have this operation. {why}."
-    if "json" in (request.content_type or ""):
-        body = json.dumps({"__type": "NotImplemented", "message": message})
-        return Response(body, 501, {"Content-Type": protocol.CONTENT_TYPE})
-    error = f"<Error><Code>NotImplemented</Code><Message>{escape(message)}</Message></Error>"
-    return Response(f"<ErrorResponse>{error}</ErrorResponse>", 501, {"Content-Type": "text/xml"})
+    return refusal(request, "NotImplemented", message, 501)
 
 
 def _hang_up(request: Request) -> NoReturn:

@@ -1,0 +1,26 @@
+"""Refusals of requests that aren't the sandbox's own operations, as each protocol's clients read them."""
+
+from __future__ import annotations
+
+import json
+from xml.sax.saxutils import escape
+
+from werkzeug.wrappers import Request, Response
+
+from airflow_sm_prefer.sandbox import protocol
+
+
+def refusal(request: Request, code: str, message: str, status: int) -> Response:
+    """Return the answer that refuses a request, in JSON if the request is, in XML if not.
+
+    Args:
+        request: What is refused.
+        code: AWS's name of the error.
+        message: Why, for a person.
+        status: The HTTP status.
+    """
+    if "json" in (request.content_type or ""):
+        body = json.dumps({"__type": code, "message": message})
+        return Response(body, status, {"Content-Type": protocol.CONTENT_TYPE})
+    error = f"<Error><Code>{code}</Code><Message>{escape(message)}</Message></Error>"
+    return Response(f"<ErrorResponse>{error}</ErrorResponse>", status, {"Content-Type": "text/xml"})
