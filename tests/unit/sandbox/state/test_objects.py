@@ -99,9 +99,7 @@ def test_a_content_that_cannot_be_read_is_told(folder):
     (blob,) = (folder.path / "blobs").iterdir()
     blob.unlink()
     blob.mkdir()
-    with pytest.raises(
-        StateUnreadable, match=r"blobs/[0-9a-f]+ can't be read \(Is a directory\): it is"
-    ):
+    with pytest.raises(StateUnreadable, match=r"blobs/[0-9a-f]+ can't be read \(Is a directory\): it is"):
         list(reopened(folder).objects())
 
 
