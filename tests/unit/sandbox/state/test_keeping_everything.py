@@ -151,4 +151,4 @@ def alone(job):
 
 
 TestSandboxes = Sandboxes.TestCase
-TestSandboxes.settings = settings(max_examples=5, stateful_step_count=25, deadline=None)
+TestSandboxes.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
