@@ -8,10 +8,12 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from ipaddress import ip_address
 from typing import Any
 
 import pytest
+from botocore.loaders import JSONFileLoader
 
 
 def _isolate() -> None:
@@ -52,6 +54,18 @@ def _only_this_machine() -> Iterator[None]:
         for method in ("connect", "connect_ex"):
             patch.setattr(socket.socket, method, _guarded(getattr(socket.socket, method)))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _models_read_once() -> Iterator[None]:
+    """Read each of botocore's models once: every new session would read megabytes of JSON again."""
+    with pytest.MonkeyPatch.context() as patch:
+        read = cache(JSONFileLoader.load_file)
+        patch.setattr(JSONFileLoader, "load_file", lambda self, path: read(_LOADER, path))
+        yield
+
+
+_LOADER = JSONFileLoader()
 
 
 def _guarded(connect: Any) -> Any:

@@ -220,7 +220,8 @@ class Engine:
         while self.agenda.next() <= now.elapsed:
             self._meet(self.time.pace.reached(self.agenda.next()))
         self._settle(now)
-        self.announcer.send_due(now.elapsed)
+        if self.announcer.send_due(now.elapsed):
+            self.keeper.world_changed()
 
     def _meet(self, moment: Moment) -> None:
         for job in self.agenda.pop_due(moment.elapsed):

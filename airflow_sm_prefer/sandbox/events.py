@@ -62,11 +62,13 @@ class Announcer:
         """Return the elapsed seconds at which :meth:`send_due` has something to send."""
         return [due for due, *_ in self._late]
 
-    def send_due(self, elapsed: float) -> None:
-        """Send the kept events whose time has come."""
+    def send_due(self, elapsed: float) -> bool:
+        """Send the kept events whose time has come; returns whether there were any."""
+        kept = len(self._late)
         while self._late and self._late[0][0] <= elapsed:
             _, account, region, event = self._late.popleft()
             self._emit(account, region, event)
+        return len(self._late) < kept
 
     def document(self) -> dict[str, Any]:
         """Return what has to be known to go on, as JSON can hold it."""

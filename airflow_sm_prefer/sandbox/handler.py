@@ -134,7 +134,10 @@ class Handler(backdrop.QuietHandler):
             return False
         if len(received) < head.total:
             received = self.connection.recv(head.total, socket.MSG_PEEK | socket.MSG_WAITALL)
-        answer = self._answer(head.headers, received[head.size : head.total]) if len(received) >= head.total else None
+        if len(received) < head.total:
+            # It ended before its length: nobody waits for an answer to it.
+            raise ConnectionResetError
+        answer = self._answer(head.headers, received[head.size : head.total])
         if answer is None:
             return False
         self.connection.recv(head.total, socket.MSG_WAITALL)

@@ -6,6 +6,7 @@ services are known by.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -69,7 +70,9 @@ def _check_scalar(shape: Shape, value: Any) -> None:
     if isinstance(value, list):
         raise unreadable("Start of list found where not expected")
     wanted, name = _SCALARS[shape.type_name]
-    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+    is_other_bool = isinstance(value, bool) and bool not in wanted
+    is_no_number = isinstance(value, float) and not math.isfinite(value)
+    if not isinstance(value, wanted) or is_other_bool or is_no_number:
         raise unreadable(f"{_token(value)} can not be converted to {name}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from airflow_sm_prefer.clock import SystemClock
@@ -39,14 +38,7 @@ def local_server(
     folder, began = take_up(state, asked, speed)
     if workdir is None:
         assert folder is not None
-        workdir = _emptied(folder.path / "jobs")
+        workdir = folder.subfolder("jobs")
     clock = SystemClock()
     runner = LocalRunner(workdir, images or ImageTable(began.scenario.images), clock=clock)
     return SandboxServer(began.scenario, port=port, clock=clock, speed=began.speed, runner=runner, state=folder)
-
-
-def _emptied(folder: Path) -> Path:
-    """Return a folder without what a killed process has left in it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700)
-    return folder

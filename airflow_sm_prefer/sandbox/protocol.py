@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import uuid
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 from botocore.utils import parse_timestamp
 from moto.core.model import OperationModel
@@ -45,17 +45,22 @@ def read(service: str, operation: str, body: bytes) -> dict[str, Any]:
     """
     shape = service_model(service).operation_model(operation).input_shape
     try:
-        given = json.loads(body or b"{}")
-    except ValueError:
+        given = json.loads(body or b"{}", parse_constant=_no_json)
+    except (ValueError, RecursionError):
         raise unreadable("Unexpected token received from parser") from None
     if shape is not None:
         check_types(shape, [] if given is None else given)
     parser = JSONParser(_operation(service, operation), timestamp_parser=lambda v: parse_timestamp(v).timestamp())
     try:
         parsed: dict[str, Any] = parser.parse({"body": body})  # type: ignore[typeddict-item]
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError, RuntimeError):  # botocore's, of an instant beyond all years
         raise unreadable("STRING_VALUE can not be converted to a Timestamp") from None
     return parsed
+
+
+def _no_json(constant: str) -> NoReturn:
+    """Refuse NaN and the infinities, which Python's JSON reads and JSON doesn't have."""
+    raise ValueError(constant)
 
 
 def write(service: str, operation: str, response: dict[str, Any]) -> Answer:

@@ -43,8 +43,6 @@ def sm_prefer_sandbox_server(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[SandboxServer]:
     """A sandbox that serves; AWS clients made in the test go to it, whatever the environment says of AWS."""
-    # A server leaves this one set, for moto.
-    monkeypatch.setenv("MOTO_IAM_LOAD_MANAGED_POLICIES", os.environ.get("MOTO_IAM_LOAD_MANAGED_POLICIES", "true"))
     with _made("server", "SandboxServer", request) as server:
         _point_clients_at(server.endpoint_url, monkeypatch)
         yield server

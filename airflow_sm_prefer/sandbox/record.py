@@ -63,6 +63,7 @@ class Record:
         self._instants = array("d")
         self._places = array("Q")  # by line, where in what was said
         self._said: list[tuple[str, dict[str, Any]]] = []
+        self._first_lines = array("Q")  # on which line each of that was said first
         self._calls: dict[tuple[Any, ...], int] = {}  # where in it each call is
         self._lock = threading.Lock()
 
@@ -82,6 +83,34 @@ class Record:
             chosen = zip(self._instants[position:], self._places[position:], strict=True)
             return [Entry(at, *self._said[place]) for at, place in chosen]
 
+    def kept_form(self, position: int) -> list[list[Any]]:
+        """Return the lines from a position on as they are kept: what was said before is named by where that is.
+
+        Calls repeat each other, and a client that waits makes the same one for days.
+        """
+        with self._lock:
+            lines = zip(self._instants[position:], self._places[position:], strict=True)
+            return [
+                [at, *self._said[place]] if self._first_lines[place] == line else [at, place]
+                for line, (at, place) in enumerate(lines, start=position)
+            ]
+
+    def add_kept(self, at: float, *said: Any) -> None:
+        """Append a line that :meth:`kept_form` has returned; all before it have been appended already.
+
+        Raises:
+            ValueError: it names what wasn't said.
+        """
+        if len(said) > 1:
+            self.add(at, *said)
+            return
+        (place,) = said
+        if not 0 <= place < len(self._said):
+            raise ValueError(f"the record has a line that repeats number {place} of {len(self._said)}")
+        with self._lock:
+            self._places.append(place)
+            self._instants.append(at)
+
     def entries(self, what: str | None = None, since: int = 0) -> list[dict[str, Any]]:
         """Return the lines, all or of one sort, from a position on; each has its own as ``line``."""
         numbered = enumerate(self.since(since), start=since)
@@ -95,6 +124,7 @@ class Record:
 
     def _say(self, what: str, data: dict[str, Any]) -> int:
         self._said.append((what, data))
+        self._first_lines.append(len(self._instants))
         return len(self._said) - 1
 
 

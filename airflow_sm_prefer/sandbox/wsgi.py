@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import socket
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
-from xml.sax.saxutils import escape
 
 from botocore.model import OperationNotFoundError
 from werkzeug.wrappers import Request, Response
@@ -16,12 +14,11 @@ from airflow_sm_prefer.sandbox import backdrop, guards, protocol
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection
 from airflow_sm_prefer.sandbox.control import Control
+from airflow_sm_prefer.sandbox.refusals import refusal
 from airflow_sm_prefer.sandbox.sandbox import Sandbox
 
 SERVICES = {"sagemaker": "sagemaker", "servicequotas": "service-quotas"}
 """The services that have operations of ours: by the name in a signature, the name in botocore."""
-
-_ACCOUNT = f"HTTP_{backdrop.ACCOUNT_HEADER.upper().replace('-', '_')}"
 
 StartResponse = Callable[..., Any]
 
@@ -54,7 +51,7 @@ class Endpoint:
                 guards.check_presigned(request.method)
         except guards.Refused as refusal:
             return _forbidden(str(refusal))(environ, start_response)
-        environ[_ACCOUNT] = backdrop.account_of(scope.access_key)
+        environ[backdrop.ACCOUNT_VARIABLE] = backdrop.account_of(scope.access_key)
         if scope.in_query:
             return self._s3(environ, start_response)
         response = self._ours(request, scope)
@@ -129,11 +126,7 @@ def _missing(request: Request, gap: Exception) -> Response:
     """Say in the service's own format that moto lacks an operation; clients don't try again after a 501."""
     why = gap if isinstance(gap, NotImplementedError) else f"The installed botocore doesn't know {gap}"
     message = f"The sandbox doesn't have this operation. {why}."
-    if "json" in (request.content_type or ""):
-        return _refusal(ApiError("NotImplemented", message, 501))
-    error = f"<Error><Code>NotImplemented</Code><Message>{escape(message)}</Message></Error>"
-    body = f"<ErrorResponse>{error}<RequestId>{uuid.uuid4()}</RequestId></ErrorResponse>"
-    return Response(body, 501, {"Content-Type": "text/xml"})
+    return refusal(request, "NotImplemented", message, 501)
 
 
 def _hang_up(request: Request) -> NoReturn:

@@ -1,6 +1,7 @@
 """Connections to the sandbox's server: which are kept, and how they end."""
 
 import http.client
+import socket
 
 import pytest
 
@@ -48,6 +49,16 @@ def test_a_request_in_pieces_is_answered_too():
         answer = http.client.HTTPResponse(connection.sock)
         answer.begin()
         assert (answer.status, answer.read()) == (200, b'{"TrainingJobSummaries": []}')
+
+
+def test_a_request_that_ends_before_its_length_is_not_answered(capfd):
+    with serve() as server:
+        connection = connect(server)
+        lines = [*(f"{name}: {value}" for name, value in HEADERS.items()), "Host: localhost", "Content-Length: 20"]
+        connection.sock.sendall("\r\n".join(["POST / HTTP/1.1", *lines, "", "{"]).encode())
+        connection.sock.shutdown(socket.SHUT_WR)
+        assert connection.sock.recv(1) == b""
+    assert capfd.readouterr().err == ""
 
 
 def test_what_is_not_ours_goes_its_usual_way_on_the_same_connection():

@@ -1,5 +1,6 @@
 """A served sandbox that goes on after its process was killed, with what S3 and the rest of AWS had."""
 
+import errno
 import json
 import random
 import subprocess
@@ -11,10 +12,12 @@ from http.client import HTTPConnection
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.sandbox import SandboxServer
 from airflow_sm_prefer.sandbox.client import SandboxControl
+from airflow_sm_prefer.sandbox.state.journal import Journal
 from tests.integration.test_sandbox_command import SM_PREFER, run
 from tests.unit.sandbox.builders import G5, P5, ROLE, prefer, training
 
@@ -178,6 +181,42 @@ def test_logs_come_back_in_order(folder):
         events = logs.get_log_events(**where, startFromHead=True)["events"]
         assert [(e["timestamp"], e["message"]) for e in events] == [(e["timestamp"], e["message"]) for e in lines]
         assert len(logs.describe_log_streams(logGroupName=where["logGroupName"])["logStreams"]) == 1
+
+    restarted(folder, work, then=then)
+
+
+def test_what_a_full_disk_could_not_take_is_told_to_nobody_before_it_is_kept(folder, monkeypatch):
+    """Moto has it all the same: once there is room, it is kept before anything else is answered."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def work(url):
+        s3, iam = client(url, "s3"), client(url, "iam")
+        s3.create_bucket(Bucket="data")
+        s3.put_object(Bucket="data", Key="k", Body=b"old")
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "append", full)
+            for call in (
+                lambda: iam.create_role(RoleName="r", AssumeRolePolicyDocument=TRUST),
+                lambda: s3.put_object(Bucket="data", Key="k", Body=b"new"),
+                lambda: s3.get_object(Bucket="data", Key="k"),
+                lambda: iam.get_role(RoleName="r"),
+            ):
+                with pytest.raises(ClientError, match=r"InternalFailure.*can't write its state to .*: No space left"):
+                    call()
+        with pytest.raises(iam.exceptions.EntityAlreadyExistsException):
+            iam.create_role(RoleName="r", AssumeRolePolicyDocument=TRUST)
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "append", full)
+            with pytest.raises(ClientError, match="InternalFailure"):
+                s3.put_object(Bucket="data", Key="other", Body=b"new")
+        assert s3.get_object(Bucket="data", Key="other")["Body"].read() == b"new"
+
+    def then(url):
+        assert client(url, "iam").get_role(RoleName="r")["Role"]["RoleName"] == "r"
+        assert client(url, "s3").get_object(Bucket="data", Key="k")["Body"].read() == b"old"
+        assert client(url, "s3").get_object(Bucket="data", Key="other")["Body"].read() == b"new"
 
     restarted(folder, work, then=then)
 

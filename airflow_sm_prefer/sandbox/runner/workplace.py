@@ -53,6 +53,17 @@ def _remove_if_left(folder: Path) -> None:
         lock = os.open(folder / _LOCK, os.O_RDWR)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
         finally:
             os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, its lock last: what a dying job still writes to goes when the next runner comes."""
+    for child in folder.iterdir():
+        if child.is_dir() and not child.is_symlink():
+            shutil.rmtree(child, ignore_errors=True)
+        elif child.name != _LOCK:
+            child.unlink()
+    if [child.name for child in folder.iterdir()] == [_LOCK]:
+        shutil.rmtree(folder, ignore_errors=True)

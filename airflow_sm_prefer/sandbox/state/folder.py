@@ -16,6 +16,8 @@ from __future__ import annotations
 import fcntl
 import os
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +49,8 @@ class StateFolder:
         self._journals: dict[str, Journal] = {}
         self.values: dict[str, list[Any]] = {name: [] for name in FILES}
         try:
-            self._open()
+            with usable(self.path):
+                self._open()
         except BaseException:
             self.close()
             raise
@@ -62,13 +65,17 @@ class StateFolder:
 
         Args:
             began: What it begins with; JSON-clean.
+
+        Raises:
+            InvalidSetting: it can't be written.
         """
         state = str(uuid.uuid4())
-        for name in FILES:
-            header = {"file": name, "version": VERSION, "state": state}
-            if name == "journal":
-                header["began"] = began
-            self._journals[name] = Journal.create(self.path / name, header)
+        with usable(self.path):
+            for name in FILES:
+                header = {"file": name, "version": VERSION, "state": state}
+                if name == "journal":
+                    header["began"] = began
+                self._journals[name] = Journal.create(self.path / name, header)
 
     def __getitem__(self, name: str) -> Journal:
         """Return one of the files, to add to."""
@@ -79,9 +86,14 @@ class StateFolder:
         self._journals[name] = self._journals[name].replaced(values)
 
     def subfolder(self, name: str) -> Path:
-        """Return a folder in this one; it is made if it isn't there."""
+        """Return a folder in this one; it is made if it isn't there.
+
+        Raises:
+            InvalidSetting: it can't be made.
+        """
         path = self.path / name
-        path.mkdir(mode=0o700, exist_ok=True)
+        with usable(path):
+            path.mkdir(mode=0o700, exist_ok=True)
         return path
 
     def close(self) -> None:
@@ -140,25 +152,48 @@ def _vouched_for(path: Path, lines: dict[str, list[Line]]) -> list[Line]:
     return lines["record"][: count + 1]
 
 
+@contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Tell of whatever the system refuses in a state folder.
+
+    Raises:
+        InvalidSetting: instead of any OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        what = error.filename or path
+        msg = (
+            f"{what} can't hold the sandbox's state: {error.strerror}. "
+            "Give --state a folder that can be written to and has room"
+        )
+        raise InvalidSetting(msg) from None
+
+
 def _lock(path: Path) -> int:
     """Take a folder for this process; the lock goes with the process, however it ends."""
-    try:
+    with usable(path):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         others = sorted(child.name for child in path.iterdir())
         if others and "lock" not in others:
             msg = f"{path} is no sandbox's state: it has {others[0]} in it. Give --state a new folder, or an empty one"
             raise InvalidSetting(msg)
         lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        msg = f"{path} can't hold the sandbox's state: {error.strerror}. Give --state a folder that can be written to"
-        raise InvalidSetting(msg) from None
+        try:
+            _hold(lock, path)
+        except BaseException:
+            os.close(lock)
+            raise
+    return lock
+
+
+def _hold(lock: int, path: Path) -> None:
+    """Lock a file for this process, and write into it which that is."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         holder = os.read(lock, 20).decode(errors="replace").strip()
-        os.close(lock)
         msg = f"another sandbox (process {holder}) uses the state in {path}. End it, or give --state another folder"
         raise InvalidSetting(msg) from None
     os.ftruncate(lock, 0)
     os.write(lock, f"{os.getpid()}\n".encode())
-    return lock

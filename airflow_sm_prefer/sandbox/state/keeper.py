@@ -98,8 +98,8 @@ class FolderKeeper:
             for value in self._folder.values.pop("journal"):
                 found.apply(value)
             lines = self._folder.values.pop("record")
-            for at, what, data in itertools.chain.from_iterable(lines):
-                self._engine.record.add(at, what, data)
+            for line in itertools.chain.from_iterable(lines):
+                self._engine.record.add_kept(*line)
             self._recorded, self._record_lines = len(self._engine.record), len(lines)
             if found.world:
                 self._restore(found)
@@ -135,9 +135,9 @@ class FolderKeeper:
 
     def _write_record(self) -> None:
         """Write the record's new entries, all on one line: a start reads few long lines faster than many short ones."""
-        entries = self._engine.record.since(self._recorded)
+        entries = self._engine.record.kept_form(self._recorded)
         if entries:
-            self._folder["record"].append([[entry.at, entry.what, entry.data] for entry in entries])
+            self._folder["record"].append(entries)
             self._recorded += len(entries)
             self._record_lines += 1
 

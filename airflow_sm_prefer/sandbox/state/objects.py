@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_sm_prefer.errors import StateUnreadable
-from airflow_sm_prefer.sandbox.state.folder import StateFolder
+from airflow_sm_prefer.sandbox.state.folder import StateFolder, usable
 
 Place = tuple[str, str]
 """A bucket and a key."""
@@ -29,6 +29,7 @@ class ObjectStore:
         folder: The folder; its ``objects`` lines say what there is, the last of a place wins.
 
     Raises:
+        InvalidSetting: the folder can't be written to.
         StateUnreadable: a content is missing.
     """
 
@@ -41,7 +42,8 @@ class ObjectStore:
         self._lines = 0
         for value in folder.values.pop("objects"):
             self._apply(value)
-        self._sweep()
+        with usable(self._blobs):
+            self._sweep()
 
     def meta(self, place: Place) -> Meta | None:
         """Return what is kept of an object besides its content, None if there is none at that place."""
@@ -71,10 +73,13 @@ class ObjectStore:
         """Yield every object.
 
         Raises:
-            StateUnreadable: a content is damaged.
+            StateUnreadable: a content is damaged, or can't be read.
         """
         for place, (digest, meta) in list(self._index.items()):
-            content = (self._blobs / digest).read_bytes()
+            try:
+                content = (self._blobs / digest).read_bytes()
+            except OSError as error:
+                raise _lost(self._blobs / digest, place, f"can't be read ({error.strerror})") from None
             if hashlib.sha256(content).hexdigest() != digest:
                 raise _lost(self._blobs / digest, place, "has changed")
             yield place, content, meta
@@ -120,8 +125,13 @@ def _line(place: Place, digest: str, meta: Meta) -> dict[str, Any]:
 def _write(path: Path, content: bytes) -> None:
     """Write a file at one instant."""
     new = path.with_name(f"{path.name}.new")
-    new.write_bytes(content)
-    new.replace(path)
+    try:
+        new.write_bytes(content)
+        new.replace(path)
+    except OSError:
+        # On a full disk every bit of room counts.
+        new.unlink(missing_ok=True)
+        raise
 
 
 def _lost(path: Path, place: Place, what: str) -> StateUnreadable:

@@ -19,6 +19,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 from werkzeug.wrappers import Request
 
 from airflow_sm_prefer.sandbox import backdrop, guards
+from airflow_sm_prefer.sandbox.refusals import refusal
 from airflow_sm_prefer.sandbox.state.folder import StateFolder
 from airflow_sm_prefer.sandbox.state.objects import ObjectStore
 
@@ -64,6 +65,7 @@ class Remembering:
         self._folder = folder
         self._objects = ObjectStore(folder)
         self._in_turn = threading.RLock()
+        self._owed: list[Callable[[], None]] = []
 
     def around(self, app: backdrop.Application) -> backdrop.Application:
         """Return a WSGI application that passes requests on to one of moto's."""
@@ -90,19 +92,39 @@ class Remembering:
         """Answer a request; what it has changed is kept before the answer goes out."""
         request = Request(environ)
         scope = guards.signed_scope(dict(request.headers), environ.get("QUERY_STRING", ""))
-        if scope.service == "s3" and request.method not in {"GET", "HEAD", "OPTIONS"}:
-            keep = self._s3
-        elif scope.service in KEPT_SERVICES:
-            keep = self._control_plane
-        else:
+        if scope.service != "s3" and scope.service not in KEPT_SERVICES:
             return app(environ, start_response)
         try:
+            self._catch_up()
+            if scope.service == "s3" and request.method in {"GET", "HEAD", "OPTIONS"}:
+                return app(environ, start_response)
+            keep = self._s3 if scope.service == "s3" else self._control_plane
             status, headers, content = keep(app, request, scope)
         except OSError as error:
-            status, headers = "500 Internal Server Error", [("Content-Type", "text/plain")]
-            content = f"The sandbox can't write its state to {self._folder.path}: {error.strerror}.\n".encode()
+            why = f"The sandbox can't write its state to {self._folder.path}: {error.strerror}."
+            return refusal(request, "InternalFailure", why, 500)(environ, start_response)
         start_response(status, headers)
         return [content]
+
+    def _keep(self, work: Callable[[], None]) -> None:
+        """Do a piece of keeping; if it fails, it is owed.
+
+        Raises:
+            OSError: it failed.
+        """
+        self._owed.append(work)
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Keep first what couldn't be kept before: moto has it, so an answer may tell of it.
+
+        Raises:
+            OSError: it still can't be kept.
+        """
+        with self._in_turn:
+            while self._owed:
+                self._owed[0]()
+                del self._owed[0]
 
     def _s3(self, app: backdrop.Application, request: Request, scope: guards.Scope) -> Answer:
         bucket, key = _place(request)
@@ -111,9 +133,9 @@ class Remembering:
         answer = self._passed_on(app, request.environ)
         with self._in_turn:
             if key and bucket in backdrop.bucket_names():
-                self._look_at(bucket, key)
+                self._keep(functools.partial(self._look_at, bucket, key))
             else:
-                self._look_at_everything()
+                self._keep(self._look_at_everything)
         return answer
 
     def _look_at(self, bucket: str, key: str) -> None:
@@ -144,7 +166,8 @@ class Remembering:
         with self._in_turn:
             answer = self._passed_on(app, _with_body(request, body))
             if answer[0].startswith("2"):
-                self._folder["requests"].append(_trace(request, scope, body, operation))
+                trace = _trace(request, scope, body, operation)
+                self._keep(lambda: self._folder["requests"].append(trace))
         return answer
 
     def _passed_on(self, app: backdrop.Application, environ: dict[str, Any]) -> Answer:

@@ -26,6 +26,13 @@ def read(operation: str, body) -> dict:
         (b'"text"', "Expected structure or null"),
         (b"{", "Unexpected token received from parser"),
         (b"\xff", "Unexpected token received from parser"),
+        (b'{"MaxResults": NaN}', "Unexpected token received from parser"),
+        (b'{"MaxResults": 1e999}', "NUMBER_VALUE can not be converted to an Integer"),
+        (b'{"CreationTimeAfter": -1e999}', "NUMBER_VALUE can not be converted to a Timestamp"),
+        (b'{"CreationTimeAfter": 1e300}', "STRING_VALUE can not be converted to a Timestamp"),
+        (b'{"CreationTimeAfter": 1%b}' % (b"0" * 400), "STRING_VALUE can not be converted to a Timestamp"),
+        (b'{"MaxResults": 1%b}' % (b"0" * 5000), "Unexpected token received from parser"),
+        (b"[" * 50_000, "Unexpected token received from parser"),
     ],
 )
 def test_what_is_of_another_type_can_not_be_read(body, text):

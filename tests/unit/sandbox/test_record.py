@@ -1,3 +1,5 @@
+import pytest
+
 from airflow_sm_prefer.sandbox.record import Record
 
 CALL = {"operation": "DescribeTrainingJob", "name": "a", "error": ""}
@@ -32,3 +34,24 @@ def test_what_is_read_from_the_record_can_be_changed_without_changing_it():
     record.add(1, "call", CALL)
     record.entries()[0]["name"] = "another"
     assert record.entries()[0]["name"] == "a"
+
+
+def test_the_kept_form_says_each_call_once_and_comes_back_as_it_was():
+    record, again = Record(), Record()
+    record.add(1, "call", dict(CALL))
+    record.add(2, "state", {"name": "a", "tags": {}})
+    record.add(3, "call", dict(CALL))
+    first = record.kept_form(0)
+    record.add(4, "call", dict(CALL))
+    record.add(5, "call", {**CALL, "error": "Dropped"})
+    kept = [*first, *record.kept_form(3)]
+    assert [len(line) for line in kept] == [3, 3, 2, 2, 3]
+    for line in kept:
+        again.add_kept(*line)
+    assert again.entries() == record.entries()
+    assert again.kept_form(0) == kept
+
+
+def test_a_kept_line_that_repeats_what_was_not_said_is_refused():
+    with pytest.raises(ValueError, match="repeats number 0 of 0"):
+        Record().add_kept(1, 0)

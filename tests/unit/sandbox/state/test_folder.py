@@ -1,5 +1,9 @@
 """The folder of a state: one sandbox at a time, and nothing missing."""
 
+import errno
+import os
+from pathlib import Path
+
 import pytest
 
 from airflow_sm_prefer.errors import InvalidSetting, StateUnreadable
@@ -137,3 +141,41 @@ def test_a_header_without_a_state_is_no_state_of_ours(tmp_path):
 def test_its_subfolders_are_made_when_they_are_needed(tmp_path):
     folder = begun(tmp_path)
     assert folder.subfolder("blobs") == folder.subfolder("blobs") == tmp_path / "state" / "blobs"
+
+
+def test_a_full_disk_is_told_and_lets_go_of_the_folder(tmp_path, monkeypatch):
+    begun(tmp_path).close()
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", refuse)
+        for name in ("state", "new"):
+            with pytest.raises(InvalidSetting, match=f"{name} can't hold the sandbox's state: No space left on device"):
+                StateFolder(tmp_path / name)
+    for name in ("state", "new"):
+        StateFolder(tmp_path / name).close()
+
+
+def test_what_cannot_be_opened_is_told_by_its_name(tmp_path, monkeypatch):
+    begun(tmp_path).close()
+    with monkeypatch.context() as read_only:
+        read_only.setattr(Journal, "opened", refuse)
+        with pytest.raises(InvalidSetting, match=r"record can't hold the sandbox's state: No space left"):
+            StateFolder(tmp_path / "state")
+    folder = StateFolder(tmp_path / "state")
+    (folder.path / "blobs").touch()
+    with pytest.raises(InvalidSetting, match="blobs can't hold the sandbox's state: File exists"):
+        folder.subfolder("blobs")
+
+
+def test_a_state_that_cannot_begin_is_told_and_can_begin_later(tmp_path, monkeypatch):
+    folder = StateFolder(tmp_path / "state")
+    with monkeypatch.context() as full:
+        full.setattr(Journal, "create", refuse)
+        with pytest.raises(InvalidSetting, match="can't hold the sandbox's state: No space left"):
+            folder.begin({})
+    folder.begin({"speed": 1})
+    assert folder.began == {"speed": 1}
+
+
+def refuse(*arguments, **_):
+    path = next((str(one) for one in arguments if isinstance(one, Path)), None)
+    raise OSError(errno.ENOSPC, "No space left on device", path)

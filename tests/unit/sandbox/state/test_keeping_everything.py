@@ -15,6 +15,7 @@ from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection
 from airflow_sm_prefer.sandbox.documents import encode
 from airflow_sm_prefer.sandbox.state.folder import StateFolder
 from airflow_sm_prefer.sandbox.state.keeper import Found
+from airflow_sm_prefer.sandbox.state.world import World
 from tests.unit.sandbox.builders import CPU, G5, P5, prefer, single
 from tests.unit.sandbox.state.kept import Kept
 
@@ -26,7 +27,9 @@ SCENARIO = {
     "job_faults": [{"job": "*2", "after": 50}],
 }
 SCRIPTS = {"*1": Script(seconds=200, stop_seconds=60), "*3": Script.fails("AlgorithmError: no")}
-SHAPES = [prefer(G5), prefer(P5, G5), single(CPU), single(G5)]
+WARM = single(G5, KeepAlivePeriodInSeconds=300)
+SHAPES = [prefer(G5), prefer(P5, G5), single(CPU), single(G5), WARM]
+PLAN = {"name": "plan", "type": P5, "count": 1, "blocks": [{"starts": 200, "lasts": 4000}]}
 NUMBERS = st.integers(1, 5)
 
 
@@ -62,6 +65,11 @@ class Sandboxes(RuleBasedStateMachine):
         if arn:
             self.call("AddTags", ResourceArn=arn, Tags=[{"Key": "k", "Value": str(self.bench.clock.time())}])
 
+    @rule(number=NUMBERS)
+    def end_the_pool(self, number):
+        request = {"TrainingJobName": f"job-{number}", "ResourceConfig": {"KeepAlivePeriodInSeconds": 0}}
+        self.call("UpdateTrainingJob", **request)
+
     @rule(seconds=st.sampled_from([1, 30, 100, 400]))
     def wait(self, seconds):
         self.bench.advance(seconds)
@@ -73,6 +81,30 @@ class Sandboxes(RuleBasedStateMachine):
     @rule(speed=st.sampled_from([0.5, 1, 60]))
     def change_speed(self, speed):
         self.bench.sandbox.change(speed=speed)
+
+    @rule(seconds=st.sampled_from([1, 500]))
+    def leap(self, seconds):
+        self.bench.sandbox.change(advance=seconds)
+
+    @rule(count=st.integers(0, 3), kind=st.sampled_from(["training job", "training warm pool", "spot training job"]))
+    def change_quotas(self, count, kind):
+        self.bench.sandbox.change(quotas={f"{G5} for {kind} usage": count})
+
+    @rule(status=st.sampled_from([None, "Failed"]))
+    def change_the_plan(self, status):
+        self.bench.sandbox.change(plans=[PLAN if status is None else {**PLAN, "status": status}])
+
+    @rule()
+    def look_for_plans(self):
+        self.call("ListTrainingPlans")
+        self.call("SearchTrainingPlanOfferings", InstanceType=P5, InstanceCount=1, DurationHours=24)
+
+    @rule()
+    def fail_a_call_and_a_job(self):
+        self.bench.sandbox.change(
+            call_faults=[{"operation": "StopTrainingJob", "error": "ThrottlingException", "takes_effect": True}],
+            job_faults=[{"job": "*4", "after": 20}],
+        )
 
     @rule(down=st.sampled_from([0, 50, 1000]))
     def kill(self, down):
@@ -97,6 +129,10 @@ class Sandboxes(RuleBasedStateMachine):
         kept = {job["name"]: {**job, "past": len(job["past"])} for job in found.jobs.values()}
         live = {name: {**encode(alone(job)), "past": len(job.past)} for name, job in jobs(self.bench).items()}
         assert kept == json.loads(json.dumps(live))
+        sandbox = self.bench.sandbox
+        world = World(sandbox.engine, sandbox.rates, sandbox._offerings).document()
+        # Before anything has happened, the scenario says it.
+        assert not found.world or found.world == json.loads(json.dumps(world))
 
     def teardown(self):
         if hasattr(self, "bench"):

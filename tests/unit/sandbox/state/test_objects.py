@@ -1,8 +1,10 @@
 """S3's objects as files."""
 
+import errno
+
 import pytest
 
-from airflow_sm_prefer.errors import StateUnreadable
+from airflow_sm_prefer.errors import InvalidSetting, StateUnreadable
 from airflow_sm_prefer.sandbox.state import objects
 from airflow_sm_prefer.sandbox.state.folder import StateFolder
 from airflow_sm_prefer.sandbox.state.objects import ObjectStore
@@ -89,3 +91,33 @@ def test_the_index_does_not_grow_without_end(folder, monkeypatch):
         store.put(A, b"%d" % number, {"n": number})
     assert (folder.path / "objects").read_bytes().count(b"\n") < 12
     assert sorted(reopened(folder).objects()) == [(A, b"49", {"n": 49}), (B, b"b", {})]
+
+
+def test_a_content_that_cannot_be_read_is_told(folder):
+    store = ObjectStore(folder)
+    store.put(A, b"one", {})
+    (blob,) = (folder.path / "blobs").iterdir()
+    blob.unlink()
+    blob.mkdir()
+    with pytest.raises(StateUnreadable, match=r"blobs/[0-9a-f]+ can't be read \(Is a directory\): it is"):
+        list(reopened(folder).objects())
+
+
+def test_what_lies_among_the_contents_and_cannot_be_removed_is_told(folder):
+    ObjectStore(folder)
+    (folder.path / "blobs" / "mine").mkdir()
+    with pytest.raises(InvalidSetting, match="blobs/mine can't hold the sandbox's state: Is a directory"):
+        reopened(folder)
+
+
+def test_a_full_disk_leaves_no_half_a_content(folder, monkeypatch):
+    store = ObjectStore(folder)
+    with monkeypatch.context() as full:
+        full.setattr("pathlib.Path.replace", no_room)
+        with pytest.raises(OSError, match="No space left"):
+            store.put(A, b"one", {})
+    assert blobs(folder) == []
+
+
+def no_room(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")

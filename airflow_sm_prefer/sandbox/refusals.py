@@ -1,0 +1,28 @@
+"""Refusals of requests that aren't the sandbox's own operations, as each protocol's clients read them."""
+
+from __future__ import annotations
+
+import uuid
+from xml.sax.saxutils import escape
+
+from werkzeug.wrappers import Request, Response
+
+from airflow_sm_prefer.sandbox import protocol
+from airflow_sm_prefer.sandbox.api_errors import ApiError
+
+
+def refusal(request: Request, code: str, message: str, status: int) -> Response:
+    """Return the answer that refuses a request, in JSON if the request is, in XML if not.
+
+    Args:
+        request: What is refused.
+        code: AWS's name of the error.
+        message: Why, for a person.
+        status: The HTTP status.
+    """
+    if "json" in (request.content_type or ""):
+        _, headers, written = protocol.write_error(ApiError(code, message, status))
+        return Response(written, status, headers)
+    error = f"<Error><Code>{code}</Code><Message>{escape(message)}</Message></Error>"
+    body = f"<ErrorResponse>{error}<RequestId>{uuid.uuid4()}</RequestId></ErrorResponse>"
+    return Response(body, status, {"Content-Type": "text/xml"})
