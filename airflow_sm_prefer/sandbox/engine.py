@@ -340,8 +340,7 @@ class Engine:
         self.keeper.job_changed(job)
         block_ends = self.floor.reserved_until(job, now.elapsed)
         instant = None if block_ends is None else self.time.pace.instant_of(block_ends)
-        spec = job.run_spec(self._endpoint_url(), instant)
-        self._effects.start((job.number, job.launches), spec)
+        self._effects.start((job.number, job.launches), job.run_spec(self._endpoint_url(), instant))
 
     def _displace(self, job: Job, cause: StopCause, now: Moment) -> None:
         if not job.is_live:
