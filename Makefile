@@ -33,8 +33,9 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 		-r requirements-clients.lock
 	@touch .venv-clients/.ready
 
+# A file's tests stay together: some share a server, or an Airflow, that takes long to come up.
 test: .venv/.ready
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-clients: .venv/.ready .venv-clients/.ready
 	$(BIN)/python -m pytest tests/integration/test_sandbox_with_sdk.py tests/integration/test_sandbox_with_cli.py
