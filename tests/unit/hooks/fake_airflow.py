@@ -122,7 +122,7 @@ def serving(airflow: FakeAirflow) -> Iterator[str]:
         return airflow.answer(request)
 
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_Silent)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         airflow.url = f"http://127.0.0.1:{server.server_port}"
