@@ -75,10 +75,13 @@ def next_deadline(state: State, now: float) -> float:
     """Return the first instant at which something about the job falls due, though AWS says nothing new."""
     due = [wait_ends(state, now) if state.capacity_at is None and state.wait_began is not None else None]
     due += [patience_ends(state) if state.capacity_at is None else None, total_ends(state)]
-    return min((instant for instant in due if instant is not None), default=run_ends(state))
+    return min((instant for instant in due if instant is not None), default=run_ends(state, now))
 
 
-def run_ends(state: State) -> float:
-    """Return an instant, an hour behind its MaxRuntimeInSeconds, by which a running job has surely ended."""
-    began = state.capacity_at or state.submitted or 0.0
+def run_ends(state: State, now: float) -> float:
+    """Return an instant, an hour behind its MaxRuntimeInSeconds, by which a running job has surely ended.
+
+    Of a job that another try submitted, and that is only stopped, nobody knows when it began: it counts from now.
+    """
+    began = state.capacity_at or state.submitted or now
     return began + (state.limits.max_runtime + 3600.0) / state.limits.speed

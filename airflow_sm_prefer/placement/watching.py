@@ -201,4 +201,4 @@ def _waited_enough(state: State, verdict: Verdict, now: float, since: float) -> 
         return now >= budget.wait_ends(state, now) + _TELL_EVERY
     if verdict in {Verdict.LOST, Verdict.CREDENTIALS}:
         return now - since >= _UNSEEN_LIMIT
-    return now >= budget.run_ends(state)
+    return now >= budget.run_ends(state, since)

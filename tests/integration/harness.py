@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -121,7 +121,8 @@ class Airflow:
         return outcome
 
     def fire(self, deferred: TaskDeferred) -> dict[str, Any]:
-        """Run the trigger as a triggerer would have it: rebuilt from JSON."""
+        """Run the trigger as a triggerer would have it: rebuilt from JSON, and with time left."""
+        assert deferred.timeout is None or deferred.timeout > timedelta(hours=1), "Airflow would end this deferral"
         trigger = rebuilt(deferred.trigger)
 
         async def first() -> dict[str, Any]:

@@ -34,3 +34,7 @@ def test_the_limit_for_everything_begins_with_the_first_submission() -> None:
     assert budget.total_ends(state) is None
     assert budget.total_ends(state.but(first_submit=NOW)) == NOW + 100
     assert not budget.is_too_long(state, NOW + 1000)
+
+
+def test_a_job_of_an_earlier_try_that_is_being_stopped_falls_due_ahead_and_not_long_ago() -> None:
+    assert budget.next_deadline(new_state(), NOW) > NOW
