@@ -8,7 +8,7 @@ BIN := .venv/bin
 CLIENTS := .venv-clients/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 
-.PHONY: test test-fast test-clients check demo demo-stop lock clean
+.PHONY: test test-fast test-clients test-reruns check demo demo-stop lock clean
 
 # Locked requirements first, with their hashes; then the package itself, without its dependencies:
 # pip refuses hashes together with an editable install.
@@ -36,6 +36,10 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 # A file's tests stay together: some share a server, or an Airflow, that takes long to come up.
 test: .venv/.ready
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# What follows clicks in Airflow's UI, on a real Airflow.
+test-reruns: .venv/.ready
+	RERUNS=1 $(BIN)/python -m pytest tests/e2e/reruns
 
 test-clients: .venv/.ready .venv-clients/.ready
 	$(BIN)/python -m pytest tests/integration/test_sandbox_with_sdk.py tests/integration/test_sandbox_with_cli.py

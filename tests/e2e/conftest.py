@@ -17,6 +17,9 @@ BIN = Path(sys.executable).parent
 SM_PREFER = str(BIN / "sm-prefer")
 AIRFLOW = str(BIN / "airflow")
 
+# Minutes of clicking at a real Airflow: `make test-reruns`.
+collect_ignore = [] if os.environ.get("RERUNS") else ["reruns"]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:

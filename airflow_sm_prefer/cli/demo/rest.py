@@ -21,6 +21,8 @@ _open = urllib.request.build_opener(urllib.request.ProxyHandler({})).open
 class AirflowApi:
     """Airflow's REST API, at one address, as the administrator that a demo's UI makes of everybody."""
 
+    timeout = TIMEOUT_SECONDS
+
     def __init__(self, address: str) -> None:
         self._address = address
         self._token: str | None = None
@@ -99,7 +101,7 @@ class AirflowApi:
         request.add_header("Content-Type", "application/json")
         if authorized:
             request.add_header("Authorization", f"Bearer {self._authorize()}")
-        with _open(request, timeout=TIMEOUT_SECONDS) as response:
+        with _open(request, timeout=self.timeout) as response:
             answer = json.load(response)
         if not isinstance(answer, dict):
             msg = f"Airflow's answer to {method} {path} can't be understood."

@@ -1,0 +1,146 @@
+"""One task instance that is clicked at, and what the sandbox's record says of its jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_sm_prefer.placement.naming import TaskIdentity
+from airflow_sm_prefer.placement.ownership import Ownership
+from tests.e2e.reruns.sandbox_process import NONE_FREE, ONE_FREE
+from tests.e2e.reruns.world import World
+
+PENDING, RUNNING = NONE_FREE, ONE_FREE
+"""Types: one that there is none of, so that a job waits, and one that every job gets at once."""
+
+WAITED_FOR = frozenset({"running", "deferred"})
+"""States in which somebody waits for a task instance's job."""
+
+COMING = frozenset({None, "scheduled", "queued", "up_for_retry", "restarting"})
+"""States in which a try is to come that will look for a job left behind."""
+
+
+LOOK_SECONDS = 1.0
+
+TRIGGER_STARTS_SECONDS = 3
+"""From a trigger's assignment to its start, on a busy machine."""
+
+
+@dataclass
+class TaskRun:
+    """The task ``train`` of a DAG run of its own.
+
+    Attributes:
+        world: Where it is.
+        dag_id: Which DAG.
+        name: The run's id.
+        map_index: Its index when mapped.
+        deployment: The Airflow that it belongs to.
+    """
+
+    world: World
+    dag_id: str
+    name: str
+    map_index: int = -1
+    deployment: str = "reruns"
+
+    def begin(self, job: str = "long", on: str = RUNNING) -> TaskRun:
+        """Start the run."""
+        self.world.clicks.begin(self.dag_id, self.name, {"job": job, "prefer": on})
+        return self
+
+    # -- what is done to it
+
+    def mark(self, state: str) -> None:
+        self.world.clicks.mark(self.dag_id, self.name, "train", state, self.map_index)
+
+    def mark_run(self, state: str) -> None:
+        self.world.clicks.mark_run(self.dag_id, self.name, state)
+
+    def clear(self, task_id: str = "train", **how: Any) -> None:
+        self.world.clicks.clear(self.dag_id, self.name, task_id, map_index=self.map_index, **how)
+
+    # -- what is seen of it
+
+    @property
+    def tag(self) -> tuple[str, str]:
+        """The tag that all its jobs carry."""
+        identity = TaskIdentity(self.deployment, self.dag_id, self.name, "train", self.map_index)
+        return "sm-prefer:task", Ownership.task_tag(identity)
+
+    def state(self) -> str | None:
+        """Return the state that Airflow has it in."""
+        return self.world.clicks.state(self.dag_id, self.name, "train", self.map_index)
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """Return its jobs as they are, in the order of their creation."""
+        key, value = self.tag
+        mine = [job for job in self.world.control.jobs() if job["tags"].get(key) == value]
+        return [job for job in mine if job["tags"].get("sm-prefer:deployment") == self.deployment]
+
+    def live(self) -> list[dict[str, Any]]:
+        """Return its jobs that haven't ended."""
+        return [job for job in self.jobs() if job["live"]]
+
+    def most_live(self) -> int:
+        """Return how many of its jobs were ever live at one instant."""
+        return self.world.control.most_live(tag=self.tag)
+
+    def statuses(self) -> list[str]:
+        """Return what has become of its jobs, in order."""
+        return [job["status"] for job in self.jobs()]
+
+    # -- waiting for it
+
+    def until_state(self, *states: str, seconds: float = 120) -> str:
+        """Wait until Airflow has it in one of these states."""
+        return str(self.eventually(lambda: self.state() in states and self.state(), f"state {states}", seconds))
+
+    def until_waiting(self, seconds: float = 120) -> TaskRun:
+        """Wait until it has a job that somebody waits for, in the triggerer or in a worker."""
+        sleeps = "deferred" if "worker" not in self.dag_id else "running"
+        self.eventually(lambda: self.live() and self.state() == sleeps, f"a job and state {sleeps}", seconds)
+        if sleeps == "deferred":
+            self.until_triggered(seconds)
+        return self
+
+    def until_triggered(self, seconds: float = 60) -> None:
+        """Wait until a triggerer runs its trigger: of a task that is ended before that, Airflow tells no trigger."""
+
+        def has_triggerer() -> bool:
+            found = self.world.clicks.instance(self.dag_id, self.name, "train", self.map_index)
+            return bool(found and (found.get("trigger") or {}).get("triggerer_id"))
+
+        self.eventually(has_triggerer, "a triggerer", seconds)
+        time.sleep(TRIGGER_STARTS_SECONDS)
+
+    def until_jobs(self, *statuses: str, seconds: float = 120) -> None:
+        """Wait until its jobs have exactly these statuses."""
+        self.eventually(lambda: self.statuses() == list(statuses), f"jobs {statuses}", seconds)
+
+    def eventually(self, done: Callable[[], Any], what: str, seconds: float) -> Any:
+        """Wait until something is true of it, and return that; many wait at once, so each looks once a second."""
+        deadline = time.monotonic() + seconds
+        while not (found := done()):
+            if time.monotonic() > deadline:
+                msg = f"{self.dag_id}/{self.name}: state {self.state()}, jobs {self.statuses()}; wanted {what}"
+                raise AssertionError(msg)
+            time.sleep(LOOK_SECONDS)
+        return found
+
+    def check(self) -> None:
+        """Never two at once, and none that nobody waits for."""
+        assert self.most_live() <= 1, f"{self.dag_id}/{self.name} had {self.most_live()} live jobs at once"
+        state, live = self.state(), self.live()
+        if live:
+            assert state in WAITED_FOR | COMING, f"{self.dag_id}/{self.name} is {state}, and {live[0]['name']} lives"
+
+
+def stays(states: Collection[str | None], run: TaskRun, seconds: float) -> None:
+    """Watch for a while that a task instance leaves none of these states."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        assert run.state() in states
+        time.sleep(LOOK_SECONDS)
