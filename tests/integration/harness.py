@@ -14,7 +14,6 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-import boto3
 from airflow.providers.common.compat.sdk import TaskDeferred
 
 from airflow_sm_prefer.clock import FakeClock
@@ -23,6 +22,7 @@ from airflow_sm_prefer.sandbox.client import SandboxControl
 from airflow_sm_prefer.sandbox.scripted import ScriptedRunner
 from airflow_sm_prefer.sandbox.server import SandboxServer
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
+from tests.integration import aws
 
 ROLE = "arn:aws:iam::123456789012:role/training"
 
@@ -195,10 +195,4 @@ def airflow_and_sandbox(
 
 
 def client(airflow: Airflow, service: str = "sagemaker") -> Any:
-    return boto3.client(
-        service,
-        endpoint_url=airflow.server.endpoint_url,
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-    )
+    return aws.client(airflow.server.endpoint_url, service)

@@ -9,13 +9,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 
 from airflow_sm_prefer.placement.naming import TaskIdentity, job_name
 from airflow_sm_prefer.placement.ownership import Ownership
 from airflow_sm_prefer.sandbox.client import SandboxControl
 from airflow_sm_prefer.sandbox.server import SandboxServer
+from tests.integration import aws
 from tests.unit.hooks.fake_airflow import FakeAirflow, serving
 from tests.unit.sandbox.builders import G5, training
 
@@ -34,14 +34,7 @@ class Both:
     def submit(self, task: TaskIdentity, state: str | None) -> None:
         owner = Ownership(Ownership.task_tag(task), task.deployment, "try", 0, "", 1, 0.0)
         name = job_name(task, "nightly", 1)
-        client = boto3.client(
-            "sagemaker",
-            endpoint_url=self.sandbox.endpoint_url,
-            region_name="us-east-1",
-            aws_access_key_id="test",
-            aws_secret_access_key="test",
-        )
-        client.create_training_job(**training(name, Tags=owner.to_tags()))
+        aws.client(self.sandbox.endpoint_url).create_training_job(**training(name, Tags=owner.to_tags()))
         self.airflow.states[task.dag_id, task.run_id, task.task_id, task.map_index] = state
 
     def run(self, *arguments: str, **changes: str | None) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 
 from airflow_sm_prefer.sandbox.runner import ImageTable, Isolation, LocalRunner
@@ -21,6 +20,7 @@ from airflow_sm_prefer.sandbox.runner.isolation import best_isolation
 from airflow_sm_prefer.sandbox.runner.job import LocalRun
 from airflow_sm_prefer.sandbox.runner.mirror import Mirror
 from airflow_sm_prefer.sandbox.server import SandboxServer
+from tests.integration import aws
 
 SPEED = 60.0
 
@@ -34,13 +34,7 @@ class World:
         self.s3.create_bucket(Bucket="data")
 
     def client(self, service: str, key: str = "a") -> Any:
-        return boto3.client(
-            service,
-            endpoint_url=self.server.endpoint_url,
-            region_name="us-east-1",
-            aws_access_key_id=key,
-            aws_secret_access_key="b",
-        )
+        return aws.client(self.server.endpoint_url, service, key=key)
 
     def script(self, body: str, name: str = "main.py") -> None:
         self.s3.put_object(Bucket="data", Key=f"code/{name}", Body=textwrap.dedent(body).encode())

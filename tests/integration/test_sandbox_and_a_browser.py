@@ -9,11 +9,11 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 
 from airflow_sm_prefer.sandbox.client import SandboxControl
 from airflow_sm_prefer.sandbox.server import SandboxServer
+from tests.integration import aws
 from tests.unit.sandbox.builders import G5, single, training
 
 PAGE = "http://127.0.0.1:8000"
@@ -33,13 +33,7 @@ def server() -> Iterator[SandboxServer]:
 
 
 def s3(server: SandboxServer) -> Any:
-    return boto3.client(
-        "s3",
-        endpoint_url=server.endpoint_url,
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-    )
+    return aws.client(server.endpoint_url, "s3")
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 
 from airflow_sm_prefer.sandbox import SandboxServer
+from tests.integration import aws
 
 KEY = "k%2F20261130%2Fus-east-1%2F{}%2Faws4_request"
 PRESIGNED = f"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={KEY.format('s3')}&X-Amz-Signature=0&X-Amz-Expires=9"
@@ -27,13 +27,7 @@ def server() -> Iterator[SandboxServer]:
 
 
 def client(server: SandboxServer, service: str) -> Any:
-    return boto3.client(
-        service,
-        endpoint_url=server.endpoint_url,
-        region_name="us-east-1",
-        aws_access_key_id="k",
-        aws_secret_access_key="s",
-    )
+    return aws.client(server.endpoint_url, service)
 
 
 def send(server: SandboxServer, start: str, *headers: str, body: str = "", host: str = "127.0.0.1") -> int:

@@ -6,14 +6,13 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError, WaiterError
 
 from airflow_sm_prefer.sandbox import Script, ScriptedRunner
 from airflow_sm_prefer.sandbox.client import SandboxControl
 from airflow_sm_prefer.sandbox.server import SandboxServer
+from tests.integration import aws
 from tests.unit.sandbox.builders import CPU, G5, P4D, P5, PLAN, prefer, processing, single, training
 
 SIX = ("ml.g5.xlarge", "ml.g5.2xlarge", "ml.g5.4xlarge", "ml.g5.8xlarge", "ml.g5.12xlarge", "ml.g5.16xlarge")
@@ -33,14 +32,8 @@ def server() -> Iterator[SandboxServer]:
 
 
 def client(server: SandboxServer, service: str = "sagemaker") -> Any:
-    return boto3.client(
-        service,
-        endpoint_url=server.endpoint_url,
-        region_name="us-east-1",
-        aws_access_key_id="key",
-        aws_secret_access_key="secret",
-        config=Config(parameter_validation=False, retries={"total_max_attempts": 1, "mode": "standard"}),
-    )
+    once = {"total_max_attempts": 1, "mode": "standard"}
+    return aws.client(server.endpoint_url, service, parameter_validation=False, retries=once)
 
 
 def without_count(resources: dict[str, Any], index: int) -> dict[str, Any]:

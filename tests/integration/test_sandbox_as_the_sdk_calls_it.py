@@ -13,12 +13,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 
 from airflow_sm_prefer.sandbox.runner import LocalRunner
 from airflow_sm_prefer.sandbox.server import SandboxServer
+from tests.integration.aws import client
 
 BUCKET = "sagemaker-us-east-1-123456789012"
 DRIVER = """\
@@ -65,17 +65,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxServer]:
 
 class Clients:
     def __init__(self, server: SandboxServer) -> None:
-        def client(service: str) -> Any:
-            return boto3.client(
-                service,
-                endpoint_url=server.endpoint_url,
-                region_name="us-east-1",
-                aws_access_key_id="a",
-                aws_secret_access_key="b",
-            )
-
-        self.iam, self.sts, self.s3 = client("iam"), client("sts"), client("s3")
-        self.sagemaker, self.logs = client("sagemaker"), client("logs")
+        services = ("iam", "sts", "s3", "sagemaker", "logs")
+        clients = (client(server.endpoint_url, service) for service in services)
+        self.iam, self.sts, self.s3, self.sagemaker, self.logs = clients
 
 
 @pytest.fixture

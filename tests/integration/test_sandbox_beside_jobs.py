@@ -8,12 +8,12 @@ import tarfile
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 
 from airflow_sm_prefer.sandbox.runner import LocalRunner
 from airflow_sm_prefer.sandbox.server import SandboxServer
+from tests.integration import aws
 from tests.unit.sandbox.builders import CPU, G5, ROLE, processing, training
 
 SOON = {"Delay": 1, "MaxAttempts": 60}
@@ -27,13 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxServer]:
 
 
 def client(server: SandboxServer, service: str = "sagemaker") -> Any:
-    return boto3.client(
-        service,
-        endpoint_url=server.endpoint_url,
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-    )
+    return aws.client(server.endpoint_url, service)
 
 
 def script(server: SandboxServer, body: str) -> dict[str, Any]:

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import boto3
 import pytest
 
+from tests.integration import aws
 from tests.unit.sandbox.builders import G5, training
 
 SM_PREFER = (sys.executable, "-c", "from airflow_sm_prefer.cli import main; main()")
@@ -39,13 +39,7 @@ def test_it_says_when_it_is_ready_and_ends_on_sigterm(tmp_path):
     scenario = tmp_path / "scenario.yaml"
     scenario.write_text("capacity: {ml.g5.xlarge: 0}")
     with serving("--scenario", str(scenario), "--speed", "60") as (process, url):
-        sagemaker = boto3.client(
-            "sagemaker",
-            endpoint_url=url,
-            region_name="us-east-1",
-            aws_access_key_id="key",
-            aws_secret_access_key="secret",
-        )
+        sagemaker = aws.client(url)
         sagemaker.create_training_job(**training())
         assert sagemaker.describe_training_job(TrainingJobName="job")["SecondaryStatus"] == "Pending"
         listed = run("sandbox", "jobs", AWS_ENDPOINT_URL=url)

@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import boto3
-
 from airflow_sm_prefer.sandbox.runner import LocalRunner
+from tests.integration import aws
 from tests.unit.sandbox.runner.builders import alive, channel, until
 
 SANDBOX = (sys.executable, "-c", "from airflow_sm_prefer.cli import main; main()", "sandbox", "--port", "0")
@@ -39,8 +38,7 @@ def test_jobs_die_with_a_sandbox_that_is_killed_and_the_next_one_tidies_up(tmp_p
 
 
 def run_forever(url: str, marker: str) -> None:
-    access = {"region_name": "us-east-1", "aws_access_key_id": "a", "aws_secret_access_key": "b"}
-    s3, sagemaker = (boto3.client(service, endpoint_url=url, **access) for service in ("s3", "sagemaker"))
+    s3, sagemaker = aws.client(url, "s3"), aws.client(url)
     s3.create_bucket(Bucket="data")
     s3.put_object(Bucket="data", Key="code/main.py", Body=b"import os, time; os.fork() or os.setsid(); time.sleep(600)")
     sagemaker.create_training_job(

@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import botocore.session
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
@@ -17,6 +15,7 @@ from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.sandbox import Sandbox, Script, ScriptedRunner
 from airflow_sm_prefer.sandbox.runs import Ending
 from airflow_sm_prefer.sandbox.server import SandboxServer
+from tests.integration import aws
 from tests.unit.sandbox.builders import CPU, G5, P5, PLAN, prefer, processing, single, training
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -75,16 +74,10 @@ class Recorder:
         self.seen: dict[str, list[dict[str, Any]]] = {}
 
     def client(self, service: str) -> Any:
-        client = boto3.client(
-            service,
-            endpoint_url=self._server.endpoint_url,
-            region_name="us-east-1",
-            aws_access_key_id="key",
-            aws_secret_access_key="secret",
-            config=Config(retries={"total_max_attempts": 1, "mode": "standard"}),
-        )
-        client.meta.events.register("after-call", self._keep)
-        return client
+        once = {"total_max_attempts": 1, "mode": "standard"}
+        made = aws.client(self._server.endpoint_url, service, retries=once)
+        made.meta.events.register("after-call", self._keep)
+        return made
 
     def _keep(self, model: Any, http_response: Any, **_: Any) -> None:
         if http_response.status_code == 200:
@@ -234,12 +227,7 @@ def test_nothing_in_a_response_is_unknown_missing_or_of_another_type(seen: dict[
 
 def test_a_call_that_is_not_let_in_has_them_too_and_says_how_to_ask() -> None:
     with SandboxServer() as server, pytest.raises(ClientError) as caught:
-        boto3.client(
-            "sagemaker",
-            endpoint_url=server.endpoint_url,
-            region_name="us-east-1",
-            config=Config(signature_version=botocore.UNSIGNED),
-        ).list_training_jobs()
+        aws.client(server.endpoint_url, signature_version=botocore.UNSIGNED).list_training_jobs()
     said = caught.value.response
     assert said["Error"]["Code"] == "AccessDeniedException"
     assert "no AWS Authorization header; ask with an AWS client, with this address as AWS_ENDPOINT_URL" in str(

@@ -9,15 +9,14 @@ import time
 from contextlib import suppress
 from http.client import HTTPConnection
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.sandbox import SandboxServer
 from airflow_sm_prefer.sandbox.client import SandboxControl
 from airflow_sm_prefer.sandbox.state.journal import Journal
+from tests.integration import aws
 from tests.integration.test_sandbox_command import SM_PREFER, run
 from tests.unit.sandbox.builders import G5, P5, ROLE, prefer, training
 
@@ -25,14 +24,7 @@ TRUST = json.dumps({"Version": "2012-10-17", "Statement": []})
 
 
 def client(url, service="sagemaker", key="test", **more):
-    return boto3.client(
-        service,
-        endpoint_url=url,
-        region_name="us-east-1",
-        aws_access_key_id=key,
-        aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 1}, **more),
-    )
+    return aws.client(url, service, key=key, retries={"total_max_attempts": 1}, **more)
 
 
 def restarted(folder, work, *, then):

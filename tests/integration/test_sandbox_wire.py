@@ -9,25 +9,18 @@ import urllib.request
 import boto3
 import botocore.session
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError
 from botocore.validate import ParamValidator
 
 from airflow_sm_prefer.sandbox import SandboxControl, SandboxServer, Script, ScriptedRunner
+from tests.integration import aws
 from tests.unit.sandbox.builders import CPU, G5, P5, PLAN, prefer, processing, single, training
 
 RATES_OFF = {"rates": False}
 
 
 def client(server: SandboxServer, service: str = "sagemaker", **config):
-    return boto3.client(
-        service,
-        endpoint_url=server.endpoint_url,
-        region_name="us-east-1",
-        aws_access_key_id="key",
-        aws_secret_access_key="secret",
-        config=Config(**config),
-    )
+    return aws.client(server.endpoint_url, service, **config)
 
 
 def serve(scenario=None, scripts=None, seconds=0.2, **more) -> SandboxServer:

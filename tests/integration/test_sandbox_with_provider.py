@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-import boto3
 import pytest
 from airflow.providers.amazon.aws.hooks.sagemaker import SageMakerHook
 from airflow.providers.amazon.aws.operators.sagemaker import SageMakerProcessingOperator, SageMakerTrainingOperator
@@ -23,6 +22,7 @@ from airflow_sm_prefer.sandbox import Script, ScriptedRunner
 from airflow_sm_prefer.sandbox.client import SandboxControl
 from airflow_sm_prefer.sandbox.runs import Ending
 from airflow_sm_prefer.sandbox.server import SandboxServer
+from tests.integration.aws import client
 from tests.unit.sandbox.builders import CPU, G5, P5, prefer, processing, single, training
 
 
@@ -59,13 +59,7 @@ def server() -> Iterator[SandboxServer]:
 
 
 def aws(server: SandboxServer, service: str = "sagemaker") -> Any:
-    return boto3.client(
-        service,
-        endpoint_url=server.endpoint_url,
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-    )
+    return client(server.endpoint_url, service)
 
 
 def train(config: dict[str, Any], **more: Any) -> SageMakerTrainingOperator:
