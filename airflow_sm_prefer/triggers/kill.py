@@ -13,6 +13,7 @@ from typing import Any
 
 from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed
 from airflow_sm_prefer.clock import Clock, SystemClock
+from airflow_sm_prefer.errors import TaskStatesUnavailable
 from airflow_sm_prefer.hooks.airflow_state import NOT_TAKEN_UP, TERMINAL, task_state
 from airflow_sm_prefer.placement.state import State
 from airflow_sm_prefer.triggers.connection import Connection
@@ -35,31 +36,43 @@ def stop_if_abandoned(task_instance: Any, state: State, connection: Connection, 
     """
     if task_instance is not None:
         arguments = (task_instance, state, connection, log)
-        threading.Thread(target=decide_and_stop, args=arguments, name="sm-prefer-kill").start()
+        threading.Thread(target=stop_unless_wanted, args=arguments, name="sm-prefer-kill").start()
 
 
-def decide_and_stop(
+def stop_unless_wanted(
     task_instance: Any, state: State, connection: Connection, log: Any, clock: Clock | None = None
 ) -> None:
     """Ask what the task is now, and stop its job if nobody is there for it."""
     clock = clock or SystemClock()
-    ti = task_instance
-    for pause in _QUESTIONS:
-        try:
-            now = task_state(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
-        except Exception as error:
-            log.warning("Airflow doesn't say what state the task is in: %s: %s", type(error).__name__, error)
-            clock.sleep(pause)
-        else:
-            break
-    else:
+    try:
+        now = _state_of(task_instance, log, clock)
+    except TaskStatesUnavailable:
         log.error("%s is not stopped: nobody knows whether its task still wants it.", state.job_name)
         return
-    if now is not None and now not in TERMINAL | NOT_TAKEN_UP:
+    if not is_abandoned(now):
         log.info("The task is %s: its job %s is left to that try.", now, state.job_name)
         return
     log.info("The task is %s: stopping %s.", now or "gone", state.job_name)
     stop_until_taken(state, connection, log, clock)
+
+
+def is_abandoned(state: str | None) -> bool:
+    """Whether a job that a trigger watched is nobody's any more, by the state of its task; None is a task that is gone.
+
+    A try that is to come finds a job that is being stopped, waits for its end, and submits its own.
+    """
+    return state is None or state in TERMINAL | NOT_TAKEN_UP
+
+
+def _state_of(task_instance: Any, log: Any, clock: Clock) -> str | None:
+    ti = task_instance
+    for pause in _QUESTIONS:
+        try:
+            return task_state(ti.dag_id, ti.run_id, ti.task_id, ti.map_index)
+        except Exception as error:
+            log.warning("Airflow doesn't say what state the task is in: %s: %s", type(error).__name__, error)
+            clock.sleep(pause)
+    raise TaskStatesUnavailable
 
 
 def stop_until_taken(state: State, connection: Connection, log: Any, clock: Clock | None = None) -> bool:

@@ -349,14 +349,14 @@ def test_airflow_is_asked_again_what_state_the_task_is_in() -> None:
         return answer
 
     with mock.patch.object(kill, "task_state", task_state), made_of(jobs):
-        kill.decide_and_stop(TI, STATE, Connection(), logging.getLogger(), FakeClock())
+        kill.stop_unless_wanted(TI, STATE, Connection(), logging.getLogger(), FakeClock())
     assert jobs.calls == ["stop"]
 
 
 def test_nothing_is_stopped_while_nobody_knows_what_state_the_task_is_in(caplog: pytest.LogCaptureFixture) -> None:
     jobs = Jobs()
     with mock.patch.object(kill, "task_state", side_effect=ConnectionError("busy")), made_of(jobs):
-        kill.decide_and_stop(TI, STATE, Connection(), logging.getLogger("kill"), FakeClock())
+        kill.stop_unless_wanted(TI, STATE, Connection(), logging.getLogger("kill"), FakeClock())
     assert jobs.calls == []
     assert "is not stopped: nobody knows" in caplog.text
 
