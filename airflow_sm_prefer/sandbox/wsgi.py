@@ -49,8 +49,9 @@ class Endpoint:
             scope = guards.signed_scope(headers, environ.get("QUERY_STRING", ""))
             if scope.in_query:
                 guards.check_presigned(request.method)
-        except guards.Refused as refusal:
-            return _forbidden(str(refusal))(environ, start_response)
+        except guards.Refused as refused:
+            message = f"The sandbox refused this: {refused}."
+            return refusal(request, "AccessDeniedException", message, 403)(environ, start_response)
         environ[backdrop.ACCOUNT_VARIABLE] = backdrop.account_of(scope.access_key)
         if scope.in_query:
             return self._s3(environ, start_response)
@@ -92,8 +93,8 @@ class Endpoint:
                 return None
             caller = Caller(backdrop.account_of(scope.access_key), scope.region)
             return protocol.write(service, operation, self._sandbox.call(operation, asked, caller))
-        except ApiError as refusal:
-            return protocol.write_error(refusal)
+        except ApiError as refused:
+            return protocol.write_error(refused)
 
     def _ours(self, request: Request, scope: guards.Scope) -> Response | None:
         """Answer a call that is the sandbox's, or leave it to moto."""
@@ -111,15 +112,6 @@ class Endpoint:
             return None
         status, headers, content = answer
         return Response(content, status, headers)
-
-
-def _forbidden(why: str) -> Response:
-    return _refusal(ApiError("AccessDeniedException", f"The sandbox refused this: {why}.", 403))
-
-
-def _refusal(error: ApiError) -> Response:
-    status, headers, body = protocol.write_error(error)
-    return Response(body, status, headers)
 
 
 def _missing(request: Request, gap: Exception) -> Response:
