@@ -10,7 +10,7 @@ from typing import Any
 from airflow_sm_prefer.placement.naming import TaskIdentity
 from airflow_sm_prefer.placement.ownership import Ownership
 from tests.e2e.reruns.sandbox_process import NONE_FREE, ONE_FREE
-from tests.e2e.reruns.world import World
+from tests.e2e.reruns.world import DEPLOYMENT, World
 
 PENDING, RUNNING = NONE_FREE, ONE_FREE
 """Types: one that there is none of, so that a job waits, and one that every job gets at once."""
@@ -37,14 +37,12 @@ class TaskRun:
         dag_id: Which DAG.
         name: The run's id.
         map_index: Its index when mapped.
-        deployment: The Airflow that it belongs to.
     """
 
     world: World
     dag_id: str
     name: str
     map_index: int = -1
-    deployment: str = "reruns"
 
     def begin(self, job: str = "long", on: str = RUNNING) -> TaskRun:
         """Start the run."""
@@ -67,7 +65,7 @@ class TaskRun:
     @property
     def tag(self) -> tuple[str, str]:
         """The tag that all its jobs carry."""
-        identity = TaskIdentity(self.deployment, self.dag_id, self.name, "train", self.map_index)
+        identity = TaskIdentity(DEPLOYMENT, self.dag_id, self.name, "train", self.map_index)
         return "sm-prefer:task", Ownership.task_tag(identity)
 
     def state(self) -> str | None:
@@ -77,8 +75,7 @@ class TaskRun:
     def jobs(self) -> list[dict[str, Any]]:
         """Return its jobs as they are, in the order of their creation."""
         key, value = self.tag
-        mine = [job for job in self.world.control.jobs() if job["tags"].get(key) == value]
-        return [job for job in mine if job["tags"].get("sm-prefer:deployment") == self.deployment]
+        return [job for job in self.world.control.jobs() if job["tags"].get(key) == value]
 
     def live(self) -> list[dict[str, Any]]:
         """Return its jobs that haven't ended."""
@@ -121,7 +118,7 @@ class TaskRun:
         self.eventually(lambda: self.statuses() == list(statuses), f"jobs {statuses}", seconds)
 
     def eventually(self, done: Callable[[], Any], what: str, seconds: float) -> Any:
-        """Wait until something is true of it, and return that; many wait at once, so each looks once a second."""
+        """Wait until something is true of it, and return that."""
         deadline = time.monotonic() + seconds
         while not (found := done()):
             if time.monotonic() > deadline:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.e2e.reruns.runs import PENDING, TaskRun, stays
+from tests.e2e.reruns.runs import PENDING, RUNNING, TaskRun, stays
 from tests.e2e.reruns.world import World
 
 Click = Callable[[World, str], None]
@@ -34,47 +34,43 @@ def run_of(world: World, dag_id: str) -> TaskRun:
 # -- marks ---------------------------------------------------------------------------------------------------
 
 
+def stopped_after(act: Callable[[TaskRun], None], run: TaskRun, on: str = RUNNING) -> None:
+    """Do something to a task that waits for its job, and see the job stopped."""
+    run.begin(on=on).until_waiting()
+    act(run)
+    run.until_jobs("Stopped")
+    run.check()
+
+
 @on("deferred", "worker")
 def marked_failed_while_it_waits_for_capacity_the_job_is_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(on=PENDING).until_waiting()
-    run.mark("failed")
-    run.until_jobs("Stopped")
+    run = run_of(world, dag_id)
+    stopped_after(lambda run: run.mark("failed"), run, on=PENDING)
     assert run.state() == "failed"
-    run.check()
 
 
 @on("deferred", "worker", "deferred_retried")
 def marked_failed_while_the_job_runs_the_job_is_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin().until_waiting()
-    run.mark("failed")
-    run.until_jobs("Stopped")
+    run = run_of(world, dag_id)
+    stopped_after(lambda run: run.mark("failed"), run)
     assert run.state() == "failed"
-    run.check()
 
 
 @on("deferred", "worker")
 def marked_success_the_job_is_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin().until_waiting()
-    run.mark("success")
-    run.until_jobs("Stopped")
+    run = run_of(world, dag_id)
+    stopped_after(lambda run: run.mark("success"), run)
     assert run.state() == "success"
-    run.check()
 
 
 @on("deferred", "worker")
 def the_run_marked_failed_the_job_is_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(on=PENDING).until_waiting()
-    run.mark_run("failed")
-    run.until_jobs("Stopped")
-    run.check()
+    stopped_after(lambda run: run.mark_run("failed"), run_of(world, dag_id), on=PENDING)
 
 
 @on("deferred", "worker")
 def the_run_marked_success_the_job_is_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin().until_waiting()
-    run.mark_run("success")
-    run.until_jobs("Stopped")
-    run.check()
+    stopped_after(lambda run: run.mark_run("success"), run_of(world, dag_id))
 
 
 @on("hurried", "hurried_worker")
