@@ -95,6 +95,15 @@ class TaskRun:
         """Wait until Airflow has it in one of these states."""
         return str(self.eventually(lambda: self.state() in states and self.state(), f"state {states}", seconds))
 
+    def until_over(self, seconds: float = 60) -> None:
+        """Wait until the whole run is over.
+
+        SQLite locks no rows, so that a clear in the moment of a run's end ends the scheduler too.
+        """
+        over = {"success", "failed"}
+        run = self.world.clicks.run
+        self.eventually(lambda: run(self.dag_id, self.name).get("state") in over, "the run's end", seconds)
+
     def until_waiting(self, seconds: float = 120) -> TaskRun:
         """Wait until it has a job that somebody waits for, in the triggerer or in a worker."""
         sleeps = "deferred" if "worker" not in self.dag_id else "running"

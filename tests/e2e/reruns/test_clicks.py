@@ -135,6 +135,7 @@ def another_task_cleared_the_job_goes_on(world: World, dag_id: str) -> None:
 def cleared_after_success_a_new_job_is_run(world: World, dag_id: str) -> None:
     run = run_of(world, dag_id).begin(job="brief")
     run.until_state("success")
+    run.until_over()
     run.clear()
     run.until_jobs("Completed", "Completed")
     run.until_state("success")
@@ -145,6 +146,7 @@ def cleared_after_success_a_new_job_is_run(world: World, dag_id: str) -> None:
 def cleared_after_a_failure_a_new_job_is_run(world: World, dag_id: str) -> None:
     run = run_of(world, dag_id).begin(job="fails-once")
     run.until_state("failed")
+    run.until_over()
     run.clear()
     run.until_jobs("Failed", "Completed")
     run.until_state("success")
@@ -156,6 +158,7 @@ def cleared_after_it_was_marked_success_a_new_job_is_run(world: World, dag_id: s
     run = run_of(world, dag_id).begin(on=PENDING).until_waiting()
     run.mark("success")
     run.until_jobs("Stopped")
+    run.until_over()
     run.clear()
     run.until_jobs("Stopped", "InProgress")
     run.until_waiting()
