@@ -63,7 +63,7 @@ def refused(server: SandboxServer, method: str, path: str, headers: dict[str, st
         response = connection.getresponse()
         assert response.status == 403, (method, path, response.read())
         assert not [name for name, _ in response.getheaders() if name.lower().startswith("access-control-")]
-        assert "web page" in json.loads(response.read())["message"]
+        assert b"web page" in response.read()
     finally:
         connection.close()
 
