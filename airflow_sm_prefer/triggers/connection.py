@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
+from airflow_sm_prefer.model.job import JobKind
 
 
 @dataclass(frozen=True)
@@ -44,3 +47,19 @@ class Connection:
             config=self.botocore_config,
             clock=clock,
         )
+
+
+_jobs: dict[tuple[str, JobKind], JobsApi] = {}
+_making = threading.Lock()
+
+
+def shared_jobs(connection: Connection, kind: JobKind) -> JobsApi:
+    """Return this process's calls for a connection and a kind of job.
+
+    The first call blocks: it reads the connection from Airflow and builds a client, which holds up every other thread.
+    """
+    with _making:
+        key = connection.key, kind
+        if key not in _jobs:
+            _jobs[key] = connection.hook().jobs(kind)
+        return _jobs[key]

@@ -1,28 +1,39 @@
 """What to do when Airflow says that a deferred task was ended.
 
-Airflow calls ``on_kill`` when a person marks a task or clears it, but also on a triggerer that froze and has lost the
-trigger to another; it may come after the next try has begun; and it is cancelled after about a second, which is less
-than a busy triggerer takes to answer its first question. So everything is done in a thread that outlives the
-cancellation: the task's state is asked for first (no AWS call), then the stop is sent.
+Airflow cancels a trigger and calls ``on_kill`` when a person marks a task or clears it, but also on a triggerer that
+froze and has lost the trigger to another; it may come after the next try has begun. It cancels again each second, which
+ends ``on_kill`` before a busy triggerer has answered its first question, and keeps it from being called at all where
+the line that Airflow logs before takes that long. So the first cancellation counts too, and everything is done in a
+thread that outlives the others: the task's state is asked for first (no AWS call), then the stop is sent.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import threading
-from typing import Any
+from typing import Any, Final
 
 from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import TaskStatesUnavailable
 from airflow_sm_prefer.hooks.airflow_state import NOT_TAKEN_UP, TERMINAL, task_state
 from airflow_sm_prefer.placement.state import State
-from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.connection import Connection, shared_jobs
+
+#: What Airflow cancels a trigger with when a person has ended its task; to end a triggerer it says something else.
+USER_ACTION: Final = "__airflow_user_action__"
 
 #: Seconds between attempts to send a stop, until AWS takes it.
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 60.0, 60.0)
 
 #: Seconds between attempts to hear of the task's state. Few: a triggerer that is ending answers no more.
 _QUESTIONS = (1.0, 2.0, 4.0, 8.0)
+
+
+def is_by_a_person(cancelled: asyncio.CancelledError) -> bool:
+    """Whether a trigger is cancelled since its task was ended, and not since the triggerer ends or moves it."""
+    return USER_ACTION in cancelled.args
 
 
 def stop_if_abandoned(task_instance: Any, state: State, connection: Connection, log: Any) -> None:
@@ -35,8 +46,10 @@ def stop_if_abandoned(task_instance: Any, state: State, connection: Connection, 
         log: The task's log.
     """
     if task_instance is not None:
-        arguments = (task_instance, state, connection, log)
-        threading.Thread(target=stop_unless_wanted, args=arguments, name="sm-prefer-kill").start()
+        # Airflow knows by the context whose log a line belongs to.
+        run = contextvars.copy_context().run
+        arguments = (stop_unless_wanted, task_instance, state, connection, log)
+        threading.Thread(target=run, args=arguments, name="sm-prefer-kill").start()
 
 
 def stop_unless_wanted(
@@ -80,7 +93,7 @@ def stop_until_taken(state: State, connection: Connection, log: Any, clock: Cloc
     clock = clock or SystemClock()
     for pause in _PAUSES:
         try:
-            connection.hook().jobs(state.kind).stop(state.job_name)
+            shared_jobs(connection, state.kind).stop(state.job_name)
         except (CallFailed, *CALL_ERRORS) as error:
             log.warning("%s could not be stopped yet: %s", state.job_name, error)
             clock.sleep(pause)

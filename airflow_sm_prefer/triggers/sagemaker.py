@@ -15,7 +15,7 @@ from airflow_sm_prefer.placement.events import Stop, Tell, Watch
 from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.state import Phase, State
 from airflow_sm_prefer.triggers.connection import Connection
-from airflow_sm_prefer.triggers.kill import stop_if_abandoned
+from airflow_sm_prefer.triggers.kill import is_by_a_person, stop_if_abandoned
 from airflow_sm_prefer.triggers.watch import watcher_for
 
 #: Airflow loses a task whose trigger fires while its deferral is still being written down
@@ -60,6 +60,7 @@ class SageMakerPreferTrigger(BaseTrigger):
         self.task_digest = task
         self.poll_interval = poll_interval
         self.connection = Connection(aws_conn_id, region_name, verify, botocore_config)
+        self._killed = False
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return what makes this trigger again: plain JSON types, no request and no secret."""
@@ -78,18 +79,31 @@ class SageMakerPreferTrigger(BaseTrigger):
         except StateUnreadable as error:
             self.log.error("%s", error)
             raise
-        await asyncio.sleep(_SETTLE)
-        if state.phase is Phase.SLEEPING:
-            await self._sleep_until(self._due(state))
-        else:
-            state = await self._watch(state)
+        try:
+            state = await self._waited(state)
+        except asyncio.CancelledError as cancelled:
+            if is_by_a_person(cancelled):
+                self._kill()
+            raise
         yield TriggerEvent({"state": state.to_json(), "task": self.task_digest})  # type: ignore[no-untyped-call]
 
     async def on_kill(self) -> None:
         """Stop the job if a person has ended its task, and nobody else looks after it."""
+        self._kill()
+
+    def _kill(self) -> None:
         state = State.from_json(self.state)
-        if state.job_name:
+        if state.job_name and not self._killed:
+            self._killed = True
             stop_if_abandoned(self.task_instance, state, self.connection, self.log)
+
+    async def _waited(self, state: State) -> State:
+        """Wait until there is something for a worker to do, and return the state before it."""
+        await asyncio.sleep(_SETTLE)
+        if state.phase is not Phase.SLEEPING:
+            return await self._watch(state)
+        await self._sleep_until(self._due(state))
+        return state
 
     async def _watch(self, state: State) -> State:
         """Look at the job until the machine wants something that is for a worker to do."""

@@ -21,7 +21,7 @@ from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.model.job import JobKind, Observation
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.placement.events import Seen, Unseen
-from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.connection import Connection, shared_jobs
 
 #: Threads for looks at jobs: enough for SageMaker's five Describe calls a second at a second each.
 _LOOKING = ThreadPoolExecutor(max_workers=5, thread_name_prefix="sm-prefer-look")
@@ -77,7 +77,8 @@ class Watcher:
         """Build the client once, in a thread: it takes long enough to stall the loop."""
         async with self._building:
             if self._jobs is None:
-                self._jobs = await sync_to_async(self._connection.hook().jobs, thread_sensitive=False)(self._kind)
+                make = sync_to_async(shared_jobs, thread_sensitive=False)
+                self._jobs = await make(self._connection, self._kind)
             return self._jobs
 
 

@@ -11,62 +11,15 @@ from unittest import mock
 
 import pytest
 
-from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
+from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.model.job import JobKind
-from airflow_sm_prefer.placement.state import Entry, Limits, Phase, State
-from airflow_sm_prefer.triggers import kill, watch
+from airflow_sm_prefer.placement.state import Limits, Phase, State
+from airflow_sm_prefer.triggers import watch
 from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
-
-NOW = 1_800_000_000.0
-STATE = State(
-    kind=JobKind.TRAINING,
-    entries=(Entry("ml.p5.48xlarge", 1), Entry("ml.g5.xlarge", 1)),
-    waves=((0, 1),),
-    limits=Limits(budget=600.0),
-    phase=Phase.WATCHING,
-    job_name="job-1",
-    job_arn="arn:1",
-    submission=1,
-    submitted=NOW,
-    first_submit=NOW,
-    wait_began=NOW,
-)
-
-
-def described(status: str = "InProgress", secondary: str = "Pending", **more: Any) -> dict[str, Any]:
-    return {"TrainingJobName": "job-1", "TrainingJobStatus": status, "SecondaryStatus": secondary, **more}
-
-
-def failed(kind: FailureKind) -> CallFailed:
-    return CallFailed(CallFailure(kind, "Code", "words", "DescribeTrainingJob"))
-
-
-class Jobs:
-    """Answers a script of looks, the last one for ever; notes every call and the thread it came from."""
-
-    kind = JobKind.TRAINING
-
-    def __init__(self, *looks: Any, stops: tuple[Any, ...] = ()) -> None:
-        self.looks, self.stops = list(looks), list(stops)
-        self.calls: list[str] = []
-        self.threads: set[str] = set()
-
-    def describe(self, name: str) -> dict[str, Any]:
-        return self._answer("describe", self.looks)
-
-    def stop(self, name: str) -> bool:
-        return bool(self._answer("stop", self.stops or [True]))
-
-    def _answer(self, call: str, answers: list[Any]) -> Any:
-        self.calls.append(call)
-        self.threads.add(threading.current_thread().name)
-        answer = answers.pop(0) if len(answers) > 1 else answers[0]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+from tests.unit.triggers.builders import NOW, STATE, Jobs, described, failed, made_of, trigger
 
 
 class Stoppable(Jobs):
@@ -101,20 +54,11 @@ def clock() -> Iterator[FakeClock]:
         yield clock
 
 
-def made_of(jobs: Jobs) -> Any:
-    hook = SimpleNamespace(jobs=lambda kind: jobs)
-    return mock.patch.object(Connection, "hook", return_value=hook)
-
-
 def fire(trigger: SageMakerPreferTrigger) -> list[dict[str, Any]]:
     async def events() -> list[dict[str, Any]]:
         return [event.payload async for event in trigger.run()]
 
     return asyncio.run(events())
-
-
-def trigger(state: State = STATE, **more: Any) -> SageMakerPreferTrigger:
-    return SageMakerPreferTrigger(state=state.to_json(), task="digest", poll_interval=30.0, **more)
 
 
 # -- watching ------------------------------------------------------------------------------------------------
@@ -256,125 +200,6 @@ def test_what_is_serialised_is_plain_json_and_makes_the_same_trigger() -> None:
 
 def test_a_row_of_an_earlier_version_makes_a_trigger() -> None:
     assert SageMakerPreferTrigger(state=STATE.to_json()).poll_interval == 30.0
-
-
-# -- when a person ends the task -----------------------------------------------------------------------------
-
-
-TI = SimpleNamespace(dag_id="dag", run_id="run", task_id="train", map_index=-1)
-
-
-async def killed(state: str | None, jobs: Jobs, ti: Any = TI, now: State = STATE) -> None:
-    each = trigger(now)
-    each.task_instance = ti
-    with mock.patch.object(kill, "task_state", return_value=state), made_of(jobs):
-        await each.on_kill()
-        await kills_done()
-
-
-async def kills_done() -> None:
-    for thread in threading.enumerate():
-        if thread.name == "sm-prefer-kill":
-            await asyncio.to_thread(thread.join)
-
-
-@pytest.mark.parametrize("state", ["failed", "success", "skipped", "removed", None, "no_status", "scheduled", "queued"])
-async def test_a_job_is_stopped_whose_task_is_over_gone_or_not_yet_begun_anew(state: str | None) -> None:
-    jobs = Jobs()
-    await killed(state, jobs)
-    assert jobs.calls == ["stop"]
-
-
-@pytest.mark.parametrize("state", ["deferred", "running"])
-async def test_a_job_is_left_alone_whose_task_is_watched_or_runs_again(state: str) -> None:
-    jobs = Jobs()
-    await killed(state, jobs)
-    assert jobs.calls == []
-
-
-async def test_without_a_task_instance_or_a_job_nothing_is_stopped() -> None:
-    jobs = Jobs()
-    await killed("failed", jobs, ti=None)
-    await killed("failed", jobs, now=STATE.but(job_name=""))
-    assert jobs.calls == []
-
-
-async def test_a_slow_stop_is_sent_though_airflow_cancels_after_a_second() -> None:
-    begun, go = threading.Event(), threading.Event()
-
-    class Slow(Jobs):
-        def stop(self, name: str) -> bool:
-            begun.set()
-            assert go.wait(10)
-            self.calls.append("stop")
-            return True
-
-    jobs, each = Slow(), trigger()
-    each.task_instance = TI
-    with mock.patch.object(kill, "task_state", return_value="failed"), made_of(jobs):
-        task = asyncio.ensure_future(each.on_kill())
-        await asyncio.to_thread(begun.wait, 10)
-        task.cancel()
-        go.set()
-        await kills_done()
-    assert jobs.calls == ["stop"]
-
-
-async def test_a_stop_is_sent_though_airflow_cancels_before_it_has_said_what_state_the_task_is_in() -> None:
-    asked, go = threading.Event(), threading.Event()
-
-    def slow(*_: Any) -> str:
-        asked.set()
-        assert go.wait(10)
-        return "failed"
-
-    jobs, each = Jobs(), trigger()
-    each.task_instance = TI
-    with mock.patch.object(kill, "task_state", slow), made_of(jobs):
-        task = asyncio.ensure_future(each.on_kill())
-        await asyncio.to_thread(asked.wait, 10)
-        task.cancel()
-        go.set()
-        await kills_done()
-    assert jobs.calls == ["stop"]
-
-
-def test_airflow_is_asked_again_what_state_the_task_is_in() -> None:
-    jobs, answers = Jobs(), iter([ConnectionError("busy"), ConnectionError("busy"), "failed"])
-
-    def task_state(*_: Any) -> str:
-        answer = next(answers)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    with mock.patch.object(kill, "task_state", task_state), made_of(jobs):
-        kill.stop_unless_wanted(TI, STATE, Connection(), logging.getLogger(), FakeClock())
-    assert jobs.calls == ["stop"]
-
-
-def test_nothing_is_stopped_while_nobody_knows_what_state_the_task_is_in(caplog: pytest.LogCaptureFixture) -> None:
-    jobs = Jobs()
-    with mock.patch.object(kill, "task_state", side_effect=ConnectionError("busy")), made_of(jobs):
-        kill.stop_unless_wanted(TI, STATE, Connection(), logging.getLogger("kill"), FakeClock())
-    assert jobs.calls == []
-    assert "is not stopped: nobody knows" in caplog.text
-
-
-def test_a_stop_is_repeated_until_aws_takes_it() -> None:
-    jobs = Jobs(stops=(failed(FailureKind.THROTTLED), failed(FailureKind.NETWORK), True))
-    clock = FakeClock(0.0)
-    with made_of(jobs):
-        assert kill.stop_until_taken(STATE, Connection(), logging.getLogger(), clock)
-    assert jobs.calls == ["stop"] * 3
-    assert clock.time() == 3.0
-
-
-def test_a_stop_that_aws_never_takes_is_given_up_in_words(caplog: pytest.LogCaptureFixture) -> None:
-    jobs = Jobs(stops=(failed(FailureKind.DENIED),))
-    with made_of(jobs):
-        assert not kill.stop_until_taken(STATE, Connection(), logging.getLogger("kill"), FakeClock())
-    assert "may still be running" in caplog.text
 
 
 def test_a_connection_that_can_not_be_made_is_a_look_that_shows_nothing(clock: FakeClock) -> None:
