@@ -161,6 +161,11 @@ class Worker:
         owner = Ownership.from_tags(self.jobs.tags(arn))
         if owner is not None and owner.ti_id == self.this.ti_id and owner.submission == number:
             return Created(name, arn, sent_pending_limit(described))
+        if owner is not None and self.this.is_beside(owner, Observation.from_describe(self.kind, described).created):
+            msg = (
+                f"Another try of this task has submitted {name} since this one began: this one ends, and creates none."
+            )
+            raise Killed(msg)
         return NameTaken(name)
 
     def _stop(self, name: str) -> None:

@@ -57,6 +57,7 @@ class TaskInstance:
     try_number: int = 1
     max_tries: int = 0
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    start_date: datetime | None = None
     xcoms: dict[str, Any] = field(default_factory=dict)
 
     def xcom_push(self, key: str, value: Any) -> None:
