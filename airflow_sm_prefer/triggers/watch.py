@@ -36,8 +36,7 @@ class Watcher:
     def __init__(self, connection: Connection, kind: JobKind) -> None:
         self._connection = connection
         self._kind = kind
-        self._jobs: JobsApi | None = None
-        self._building = asyncio.Lock()
+        self._making: asyncio.Task[JobsApi] | None = None
 
     async def looks(self, name: str, interval: float) -> AsyncIterator[Seen | Unseen]:
         """Give a look at a job every so often, for ever. A failed look is one that shows nothing.
@@ -74,12 +73,19 @@ class Watcher:
         return True
 
     async def _api(self) -> JobsApi:
-        """Build the client once, in a thread: it takes long enough to stall the loop."""
-        async with self._building:
-            if self._jobs is None:
-                make = sync_to_async(shared_jobs, thread_sensitive=False)
-                self._jobs = await make(self._connection, self._kind)
-            return self._jobs
+        """Return the calls, made once, in a thread: it takes long enough to stall the loop.
+
+        A wait for that may be cancelled, and what it is cancelled with tells a person's click from a restart. So it is
+        not passed on to the thread's end, which would lose that, and the others go on waiting.
+        """
+        if self._making is None or _has_failed(self._making):
+            make = sync_to_async(shared_jobs, thread_sensitive=False)
+            self._making = asyncio.ensure_future(make(self._connection, self._kind))
+        return await asyncio.shield(self._making)
+
+
+def _has_failed(making: asyncio.Task[JobsApi]) -> bool:
+    return making.done() and (making.cancelled() or making.exception() is not None)
 
 
 _watchers: dict[tuple[int, str, JobKind], Watcher] = {}

@@ -16,7 +16,7 @@ from airflow.jobs import triggerer_job_runner
 from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.placement.state import State
-from airflow_sm_prefer.triggers import kill
+from airflow_sm_prefer.triggers import kill, sagemaker
 from airflow_sm_prefer.triggers.connection import Connection
 from tests.unit.triggers.builders import STATE, Jobs, failed, made_of, trigger
 
@@ -42,6 +42,32 @@ async def test_a_cancelled_wait_stops_the_job_itself_if_a_person_is_behind_it(
             await task
         await kills_done()
     assert jobs.calls == calls
+
+
+async def test_a_wait_that_is_cancelled_while_airflow_looks_for_the_connection_stops_the_job_too() -> None:
+    jobs, each = Jobs(), trigger()
+    each.task_instance = TI
+    asked, go = threading.Event(), threading.Event()
+
+    def slow(_: Connection) -> Any:
+        asked.set()
+        assert go.wait(10)
+        return SimpleNamespace(jobs=lambda kind: jobs)
+
+    with (
+        mock.patch.object(kill, "task_state", return_value="failed"),
+        mock.patch.object(Connection, "hook", slow),
+        mock.patch.object(sagemaker, "_SETTLE", 0.0),
+    ):
+        task = asyncio.ensure_future(anext(each.run()))
+        await asyncio.to_thread(asked.wait, 10)
+        task.cancel(kill.USER_ACTION)
+        with pytest.raises(asyncio.CancelledError) as cancelled:
+            await task
+        go.set()
+        await kills_done()
+    assert cancelled.value.args == (kill.USER_ACTION,), "Airflow reads it too"
+    assert jobs.calls == ["stop"]
 
 
 async def test_airflows_on_kill_after_that_adds_nothing() -> None:
