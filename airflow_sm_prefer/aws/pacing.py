@@ -74,7 +74,8 @@ class Pacing:
         self._clock = clock
         self._rates = {**_OWN_RATES, **DEFAULT_RATES, **rates}
         self._buckets: dict[str, TokenBucket] = {}
-        self._lock = threading.Lock()
+        # A task is told to end by a signal, whose handler may take a turn in the middle of another.
+        self._lock = threading.RLock()
 
     def acquire(self, operation: str) -> float:
         """Take the next turn for an operation (``DescribeTrainingJob``); returns the seconds until it."""

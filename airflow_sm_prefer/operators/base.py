@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.amazon.aws.operators.base_aws import AwsBaseOperator
 from airflow.providers.amazon.aws.utils.mixins import aws_template_fields
@@ -20,7 +20,9 @@ from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
 from airflow_sm_prefer.links import JobLink, JobLogLink
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.operators.lineage import LineageMixin
-from airflow_sm_prefer.placement.naming import TaskIdentity
+
+if TYPE_CHECKING:
+    from airflow_sm_prefer.operators.tries import Try
 
 
 class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]):
@@ -105,8 +107,10 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         self.killed = False
         #: The job that this process has submitted or taken up.
         self.job_name: str | None = None
-        #: The task instance, once it runs.
-        self.identity: TaskIdentity | None = None
+        #: Its ARN.
+        self.job_arn: str | None = None
+        #: Which try this is, once it runs.
+        self.this_try: Try | None = None
 
         from airflow_sm_prefer.operators.checks import check_where_written
 
@@ -131,18 +135,19 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
     def on_kill(self) -> None:
         """Stop the job: the task was told to end while a worker held it.
 
-        It is left alone where the task sleeps in the triggerer by now, which then looks after it.
+        It is left alone where the task sleeps in the triggerer by now, or another try has taken the job up.
         """
-        from airflow_sm_prefer.operators.handover import is_deferred
+        from airflow_sm_prefer.operators.handover import is_left
 
         self.killed = True
         if not (self.job_name and self.wait_for_completion):
             return
-        if is_deferred(self.identity):
-            self.log.info("The task is deferred: its job %s is left to the triggerer.", self.job_name)
+        jobs = self.hook.jobs(self.kind)
+        if is_left(jobs, self.job_arn or "", self.this_try):
+            self.log.info("The job %s is left to the triggerer, or to the try that has it now.", self.job_name)
         else:
             self.log.info("The task is told to end: stopping %s.", self.job_name)
-            self.hook.jobs(self.kind).stop(self.job_name)
+            jobs.stop(self.job_name)
 
     def check_own_arguments(self) -> None:
         """Check arguments that only this operator has, once they are rendered.

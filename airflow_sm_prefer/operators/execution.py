@@ -20,7 +20,7 @@ from airflow_sm_prefer.model.rendered import normalise_config
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.operators import failures
 from airflow_sm_prefer.operators.checks import pending_budget, plan_of
-from airflow_sm_prefer.operators.handover import is_deferred
+from airflow_sm_prefer.operators.handover import is_left, take_over
 from airflow_sm_prefer.operators.lookback import describe_if_there, look_back
 from airflow_sm_prefer.operators.plan import Plan
 from airflow_sm_prefer.operators.plans_check import check_plans
@@ -89,14 +89,14 @@ class Execution:
             log=self._log,
             remember=self._remember,
             is_killed=lambda: self._operator.killed,
-            is_left=lambda: is_deferred(self._operator.identity),
+            is_left=lambda arn: is_left(self._hook.jobs(self._kind), arn, self._try),
             waits=self._operator.wait_for_completion,
         )
 
     @cached_property
     def _try(self) -> Try:
         this = Try.from_context(self._context, settings.deployment())
-        self._operator.identity = this.identity
+        self._operator.this_try = this
         return this
 
     def _plan(self) -> Plan:
@@ -125,6 +125,8 @@ class Execution:
             self._refuse_existing(worker)
         if not (isinstance(event, Found) and event.is_retry and not event.differs):
             self._prepare(worker.plan)
+        elif not event.seen.is_terminal:
+            take_over(worker.jobs, event.arn, worker.this, self._log)
         since = event.first_submit if isinstance(event, Found) and event.is_retry else None
         state = worker.plan.start(self._with_start_by(limits, since or self._clock.time()))
         return state.but(submission=used), event
@@ -151,9 +153,13 @@ class Execution:
 
     def _remember(self, state: State) -> None:
         if state.job_arn:
-            self._operator.job_name = state.job_name
+            self._hold(state)
             JobLink.persist_job(self._context, self._operator, self._kind, state.job_name)
         state_store.save(self._context, state)
+
+    def _hold(self, state: State) -> None:
+        """Have the operator know the job, for when it is told to end."""
+        self._operator.job_name, self._operator.job_arn = state.job_name or None, state.job_arn or None
 
     # -- how it goes on ----------------------------------------------------------------------------------
 
@@ -161,7 +167,7 @@ class Execution:
         """Carry the machine to its end; a deferral leaves by raising."""
         while True:
             state, pause = self._run(state, event)
-            self._operator.job_name = state.job_name or None
+            self._hold(state)
             if isinstance(pause, Fail):
                 return self._failed(state, pause.judgement)
             if isinstance(pause, Finish) or self._only_submits(state):

@@ -55,7 +55,7 @@ class Worker:
         log: Any,
         remember: Callable[[State], None],
         is_killed: Callable[[], bool] = lambda: False,
-        is_left: Callable[[], bool] = lambda: False,
+        is_left: Callable[[str], bool] = lambda _: False,
         waits: bool = True,
         draw: Callable[[], float] = random.random,
     ) -> None:
@@ -70,7 +70,7 @@ class Worker:
             log: Where the machine's words go.
             remember: Called with the state before each create, and after it.
             is_killed: Whether the task was told to end, so that nothing new may be created.
-            is_left: Whether a task that was told to end sleeps by now as another try's, which looks after the job.
+            is_left: Whether a job, by its ARN, is another try's or the triggerer's affair by now.
             waits: False for a task that submits and returns.
             draw: Draws evenly from 0 to 1.
         """
@@ -142,7 +142,7 @@ class Worker:
             return self._not_created(failed, sent.name, command.submission)
         created = Created(sent.name, arn, sent_pending_limit(request))
         self._remember(state.but(job_name=sent.name, job_arn=arn, submission=command.submission))
-        if self._is_killed() and self._waits and not self._is_left():
+        if self._is_killed() and self._waits and not self._is_left(arn):
             # Told to end while AWS was creating it: nobody else knows of this job yet.
             self._stop(sent.name)
             msg = f"The task was told to end while its job {sent.name} was being created: AWS was asked to stop it."

@@ -1,4 +1,4 @@
-"""The tags that a job is created with, once, and how they are read back."""
+"""The tags that a job is created with, and how they are read back."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Self
 from airflow_sm_prefer.placement.naming import TAG_LIMIT, TaskIdentity, encode, encode_tag
 
 PREFIX = "sm-prefer:"
+
+#: The tag that says which try a job is of; a retry that takes the job up changes it.
+TRY_TAG = f"{PREFIX}try"
 
 #: Tags for a task instance that doesn't fit in one; a job has 50 at most, the user's among them.
 _MOST_PIECES = 4
@@ -22,7 +25,7 @@ class Ownership:
     Attributes:
         task: The task instance, as a person reads it.
         deployment: The Airflow that it belongs to.
-        ti_id: The id of the task instance's try; every retry and every clear has its own.
+        ti_id: The id of the task instance's try, the last that had the job; every retry and every clear has its own.
         max_tries: Airflow's ``ti.max_tries``: a clear raises it, a retry leaves it.
         fingerprint: What the job does.
         submission: Its number in the task instance's life.

@@ -190,6 +190,7 @@ def airflow_and_sandbox(
             mock.patch("airflow_sm_prefer.hooks.sagemaker.SystemClock", return_value=clock),
             mock.patch("airflow_sm_prefer.aws.pacing._shared", {}),
             mock.patch("airflow_sm_prefer.triggers.watch._watchers", {}),
+            mock.patch("airflow_sm_prefer.triggers.connection._jobs", {}),
             mock.patch("airflow_sm_prefer.triggers.sagemaker.asyncio.sleep", sleep_soon),
         ):
             yield Airflow(server, clock, store=store)

@@ -508,19 +508,17 @@ def test_a_job_that_is_created_while_its_worker_is_told_to_end_is_stopped(monkey
         assert [job["status"] for job in airflow.jobs()] == ["Stopped"]
 
 
-def test_a_worker_that_thaws_when_the_next_try_sleeps_on_its_job_leaves_it_alone() -> None:
+def test_a_worker_leaves_its_job_to_the_triggerer_if_the_task_sleeps() -> None:
     with airflow_and_sandbox(NOTHING) as airflow:
-        frozen = training()
-        ti = TaskInstance()
-        airflow.begin(frozen, ti)
-        assert isinstance(airflow.begin(training(), ti.retried()), TaskDeferred)
+        operator, ti = training(), TaskInstance()
+        airflow.begin(operator, ti)
         with mock.patch.object(handover, "task_state", return_value="deferred") as asked:
-            frozen.on_kill()
+            operator.on_kill()
         asked.assert_called_once_with(ti.dag_id, ti.run_id, ti.task_id, -1)
         assert not airflow.calls("StopTrainingJob")
         for state in ("failed", "running", None):
             with mock.patch.object(handover, "task_state", return_value=state):
-                frozen.on_kill()
+                operator.on_kill()
         assert len(airflow.calls("StopTrainingJob")) == 3
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
+from unittest import mock
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_sm_prefer import SageMakerPreferTrainingOperator
+from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
 from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.operators import handover
+from airflow_sm_prefer.operators.execution import Execution
 
 from .harness import TRAINING, Airflow, TaskInstance, airflow_and_sandbox
 
@@ -62,3 +67,30 @@ def test_the_job_of_a_run_that_was_deleted_is_not_anothers_try(monkeypatch: pyte
         airflow.clock.sleep(1)
         again = airflow.run(training(), began_now(TaskInstance(), airflow))
         assert again["decision"]["submissions"] == 2
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+@pytest.mark.parametrize("state", ["deferred", "running", None])
+def test_one_that_thaws_when_a_retry_has_taken_its_job_up_leaves_it_alone(deferrable: bool, state: str | None) -> None:
+    """Whatever Airflow answers, if it answers at all: a worker that is being ended may have no line to it."""
+    with airflow_and_sandbox(NOTHING) as airflow, mock.patch.object(handover, "task_state", return_value=state):
+        frozen, ti = training(), TaskInstance()
+        airflow.begin(frozen, ti)
+        retry = training(deferrable=deferrable)
+        with mock.patch.object(Execution, "_wait", side_effect=InterruptedError), suppress(InterruptedError):
+            airflow.begin(retry, ti.retried())
+        frozen.on_kill()
+        assert not airflow.calls("StopTrainingJob")
+        with mock.patch.object(handover, "task_state", return_value="failed"):
+            retry.on_kill()
+        assert len(airflow.calls("StopTrainingJob")) == 1
+
+
+def test_a_retry_that_may_not_change_tags_takes_the_job_up_all_the_same() -> None:
+    with airflow_and_sandbox(NOTHING) as airflow:
+        ti = TaskInstance()
+        airflow.begin(training(), ti)
+        refused = CallFailed(CallFailure(FailureKind.DENIED, "AccessDeniedException", "no", "AddTags"))
+        with mock.patch.object(JobsApi, "add_tags", side_effect=refused):
+            airflow.begin(training(), ti.retried())
+        assert [job["status"] for job in airflow.jobs()] == ["InProgress"]
