@@ -8,7 +8,7 @@ BIN := .venv/bin
 CLIENTS := .venv-clients/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 
-.PHONY: test test-fast test-clients test-reruns check demo demo-stop lock clean
+.PHONY: test test-fast test-clients test-reruns sequences check demo demo-stop lock clean
 
 # Locked requirements first, with their hashes; then the package itself, without its dependencies:
 # pip refuses hashes together with an editable install.
@@ -37,9 +37,16 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 test: .venv/.ready
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# What follows clicks in Airflow's UI, on a real Airflow.
+# What follows clicks in Airflow's UI, and kills of its processes, on a real Airflow.
+DATABASE ?= postgresql
 test-reruns: .venv/.ready
-	RERUNS=1 $(BIN)/python -m pytest tests/e2e/reruns
+	RERUNS=1 RERUNS_DATABASE=$(DATABASE) $(BIN)/python -m pytest tests/e2e/reruns
+
+# The same at random; with SEED, beginning with another sequence than the first.
+COUNT ?= 20
+SEED ?= 1
+sequences: .venv/.ready
+	$(BIN)/python -m tests.e2e.reruns.sequences --count $(COUNT) --seed $(SEED) --database $(DATABASE)
 
 test-clients: .venv/.ready .venv-clients/.ready
 	$(BIN)/python -m pytest tests/integration/test_sandbox_with_sdk.py tests/integration/test_sandbox_with_cli.py

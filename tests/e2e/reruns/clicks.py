@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import urllib.error
 from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
 from airflow_sm_prefer.cli.demo.rest import AirflowApi
 
+CLICKS = 3
+"""How often a person clicks at what doesn't answer."""
+
 
 class Clicks(AirflowApi):
     """Airflow's REST API, as far as a person at three in the morning uses it."""
 
     timeout = 90
+
+    def _request(self, method: str, path: str, *arguments: Any, **how: Any) -> dict[str, Any]:
+        """Click again where Airflow has tripped over itself: its transactions deadlock now and then."""
+        for _ in range(CLICKS):
+            try:
+                return super()._request(method, path, *arguments, **how)
+            except urllib.error.HTTPError as error:
+                if error.code != 500:
+                    raise
+        return super()._request(method, path, *arguments, **how)
 
     def begin(self, dag_id: str, run_id: str, conf: dict[str, Any] | None = None) -> None:
         """Start a run under a chosen id."""
@@ -53,6 +67,11 @@ class Clicks(AirflowApi):
         # It answers with nothing, which isn't JSON.
         with suppress(ValueError):
             self._request("DELETE", f"/api/v2/dags/{dag_id}/dagRuns/{quote(run_id)}")
+
+    def running_jobs(self, job_type: str) -> list[str]:
+        """Return the hosts of the components of a type that have a heartbeat."""
+        answer = self._get("/jobs", job_type=job_type, is_alive="true") or {}
+        return [str(job["hostname"]) for job in answer.get("jobs", [])]
 
     def state(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> str | None:
         """Return a task instance's state; None while it has none."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
+from airflow.triggers.base import BaseTrigger
+
 from airflow_sm_prefer.placement.naming import TaskIdentity
 from airflow_sm_prefer.placement.ownership import Ownership
+from tests.e2e.reruns.gates import gate_file, visitor_file
 from tests.e2e.reruns.sandbox_process import NONE_FREE, ONE_FREE
-from tests.e2e.reruns.world import DEPLOYMENT, World
+from tests.e2e.reruns.world import World
 
 PENDING, RUNNING = NONE_FREE, ONE_FREE
 """Types: one that there is none of, so that a job waits, and one that every job gets at once."""
@@ -21,6 +28,9 @@ WAITED_FOR = frozenset({"running", "deferred"})
 COMING = frozenset({None, "scheduled", "queued", "up_for_retry", "restarting"})
 """States in which a try is to come that will look for a job left behind."""
 
+
+TRIGGERS_ARE_TOLD = hasattr(BaseTrigger, "on_kill")
+"""Whether Airflow tells a trigger that a person has ended its task: since 3.3."""
 
 LOOK_SECONDS = 1.0
 
@@ -53,19 +63,44 @@ class TaskRun:
 
     def mark(self, state: str) -> None:
         self.world.clicks.mark(self.dag_id, self.name, "train", state, self.map_index)
+        self.reconcile_where_triggers_are_not_told()
 
     def mark_run(self, state: str) -> None:
         self.world.clicks.mark_run(self.dag_id, self.name, state)
+        self.reconcile_where_triggers_are_not_told()
+
+    def reconcile_where_triggers_are_not_told(self) -> None:
+        """Do what people with an older Airflow have to do after they have ended a task that sleeps."""
+        if not TRIGGERS_ARE_TOLD and "worker" not in self.dag_id:
+            self.world.reconcile()
 
     def clear(self, task_id: str = "train", **how: Any) -> None:
         self.world.clicks.clear(self.dag_id, self.name, task_id, map_index=self.map_index, **how)
+
+    def delete(self) -> None:
+        self.world.clicks.delete_run(self.dag_id, self.name)
+
+    def close_gate(self, gate: str) -> TaskRun:
+        """Have the task stop at a gate when it gets there."""
+        visitor_file(self.world.gates, self.name, gate).unlink(missing_ok=True)
+        gate_file(self.world.gates, self.name, gate).touch()
+        return self
+
+    def open_gate(self, gate: str) -> None:
+        """Let it through; a later try too."""
+        gate_file(self.world.gates, self.name, gate).unlink()
+
+    def at_gate(self, gate: str, seconds: float = 120) -> int:
+        """Wait until the task stands before a gate, and return the id of its process."""
+        visitor = visitor_file(self.world.gates, self.name, gate)
+        return int(self.eventually(lambda: visitor.exists() and visitor.read_text(), f"it at {gate}", seconds))
 
     # -- what is seen of it
 
     @property
     def tag(self) -> tuple[str, str]:
         """The tag that all its jobs carry."""
-        identity = TaskIdentity(DEPLOYMENT, self.dag_id, self.name, "train", self.map_index)
+        identity = TaskIdentity(self.world.deployment, self.dag_id, self.name, "train", self.map_index)
         return "sm-prefer:task", Ownership.task_tag(identity)
 
     def state(self) -> str | None:
@@ -95,6 +130,15 @@ class TaskRun:
         """Wait until Airflow has it in one of these states."""
         return str(self.eventually(lambda: self.state() in states and self.state(), f"state {states}", seconds))
 
+    def until_try(self, number: int, seconds: float = 120) -> None:
+        """Wait until Airflow is at a try."""
+
+        def is_there() -> bool:
+            found = self.world.clicks.instance(self.dag_id, self.name, "train", self.map_index)
+            return found is not None and found["try_number"] >= number
+
+        self.eventually(is_there, f"try {number}", seconds)
+
     def until_over(self, seconds: float = 60) -> None:
         """Wait until the whole run is over.
 
@@ -110,7 +154,19 @@ class TaskRun:
         self.eventually(lambda: self.live() and self.state() == sleeps, f"a job and state {sleeps}", seconds)
         if sleeps == "deferred":
             self.until_triggered(seconds)
+        else:
+            self.until_looked_at(seconds)
         return self
+
+    def until_looked_at(self, seconds: float = 60) -> None:
+        """Wait until its job is looked at twice, as by somebody who waits for it."""
+        before = self._looks()
+        self.eventually(lambda: self._looks() >= before + 2, "looks at its job", seconds)
+
+    def _looks(self) -> int:
+        names = {job["name"] for job in self.live()}
+        calls = self.world.control.record("call")
+        return sum(call["operation"] == "DescribeTrainingJob" and call.get("name") in names for call in calls)
 
     def until_triggered(self, seconds: float = 60) -> None:
         """Wait until a triggerer runs its trigger: of a task that is ended before that, Airflow tells no trigger."""
@@ -150,3 +206,12 @@ def stays(states: Collection[str | None], run: TaskRun, seconds: float) -> None:
     while time.monotonic() < deadline:
         assert run.state() in states
         time.sleep(LOOK_SECONDS)
+
+
+def signal_worker(process: int, number: signal.Signals) -> None:
+    """Send a signal to a task's process and to the worker that runs it, the worker first."""
+    worker = psutil.Process(process).parent()
+    assert worker is not None
+    for pid in (worker.pid, process):
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)

@@ -1,34 +1,18 @@
-"""What follows each click, at a DAG run of its own; one after the other, since SQLite has one writer."""
+"""What follows each click, at a DAG run of its own."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
 
 import pytest
 
+from tests.e2e.reruns.cases import Cases
 from tests.e2e.reruns.runs import PENDING, RUNNING, TaskRun, stays
 from tests.e2e.reruns.world import World
 
-Click = Callable[[World, str], None]
-
-_clicks: dict[str, tuple[Click, str]] = {}
-
-
-def on(*dag_ids: str) -> Callable[[Click], Click]:
-    """Have a click tried on these DAGs."""
-
-    def note(click: Click) -> Click:
-        for dag_id in dag_ids:
-            _clicks[f"{click.__name__}-{dag_id}"] = click, dag_id
-        return click
-
-    return note
-
-
-def run_of(world: World, dag_id: str) -> TaskRun:
-    """Return the run that the calling click is about."""
-    return TaskRun(world, dag_id, inspect.stack()[1].function)
+cases = Cases()
 
 
 # -- marks ---------------------------------------------------------------------------------------------------
@@ -42,41 +26,39 @@ def stopped_after(act: Callable[[TaskRun], None], run: TaskRun, on: str = RUNNIN
     run.check()
 
 
-@on("deferred", "worker")
-def marked_failed_while_it_waits_for_capacity_the_job_is_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id)
+@cases.on("deferred", "worker")
+def marked_failed_while_it_waits_for_capacity_the_job_is_stopped(run: TaskRun) -> None:
     stopped_after(lambda run: run.mark("failed"), run, on=PENDING)
     assert run.state() == "failed"
 
 
-@on("deferred", "worker", "deferred_retried")
-def marked_failed_while_the_job_runs_the_job_is_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id)
+@cases.on("deferred", "worker", "deferred_retried")
+def marked_failed_while_the_job_runs_the_job_is_stopped(run: TaskRun) -> None:
     stopped_after(lambda run: run.mark("failed"), run)
     assert run.state() == "failed"
 
 
-@on("deferred", "worker")
-def marked_success_the_job_is_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id)
+@cases.on("deferred", "worker")
+def marked_success_the_job_is_stopped(run: TaskRun) -> None:
     stopped_after(lambda run: run.mark("success"), run)
     assert run.state() == "success"
 
 
-@on("deferred", "worker")
-def the_run_marked_failed_the_job_is_stopped(world: World, dag_id: str) -> None:
-    stopped_after(lambda run: run.mark_run("failed"), run_of(world, dag_id), on=PENDING)
+@cases.on("deferred", "worker")
+def the_run_marked_failed_the_job_is_stopped(run: TaskRun) -> None:
+    stopped_after(lambda run: run.mark_run("failed"), run, on=PENDING)
 
 
-@on("deferred", "worker")
-def the_run_marked_success_the_job_is_stopped(world: World, dag_id: str) -> None:
-    stopped_after(lambda run: run.mark_run("success"), run_of(world, dag_id))
+@cases.on("deferred", "worker")
+def the_run_marked_success_the_job_is_stopped(run: TaskRun) -> None:
+    stopped_after(lambda run: run.mark_run("success"), run)
 
 
-@on("hurried", "hurried_worker")
-def the_run_times_out_the_job_is_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(on=PENDING)
+@cases.on("hurried", "hurried_worker")
+def the_run_times_out_the_job_is_stopped(run: TaskRun) -> None:
+    run.begin(on=PENDING)
     run.until_state("skipped", "failed")
+    run.reconcile_where_triggers_are_not_told()
     run.until_jobs("Stopped")
     run.check()
 
@@ -84,9 +66,9 @@ def the_run_times_out_the_job_is_stopped(world: World, dag_id: str) -> None:
 # -- clears --------------------------------------------------------------------------------------------------
 
 
-@on("deferred", "worker")
-def cleared_while_it_waits_a_new_job_comes_when_the_old_one_has_ended(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(job="slow-to-stop").until_waiting()
+@cases.on("deferred", "worker")
+def cleared_while_it_waits_a_new_job_comes_when_the_old_one_has_ended(run: TaskRun) -> None:
+    run.begin(job="slow-to-stop").until_waiting()
     run.clear()
     run.until_jobs("Stopped", "InProgress")
     run.until_waiting()
@@ -96,9 +78,9 @@ def cleared_while_it_waits_a_new_job_comes_when_the_old_one_has_ended(world: Wor
     run.check()
 
 
-@on("deferred", "worker")
-def cleared_without_resetting_the_run_a_new_job_comes_too(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(on=PENDING).until_waiting()
+@cases.on("deferred", "worker")
+def cleared_without_resetting_the_run_a_new_job_comes_too(run: TaskRun) -> None:
+    run.begin(on=PENDING).until_waiting()
     run.clear(reset_run=False)
     run.until_jobs("Stopped", "InProgress")
     run.until_waiting()
@@ -107,9 +89,9 @@ def cleared_without_resetting_the_run_a_new_job_comes_too(world: World, dag_id: 
     run.until_jobs("Stopped", "Stopped")
 
 
-@on("deferred")
-def cleared_three_times_in_a_row_one_job_is_left(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(on=PENDING).until_waiting()
+@cases.on("deferred")
+def cleared_three_times_in_a_row_one_job_is_left(run: TaskRun) -> None:
+    run.begin(on=PENDING).until_waiting()
     for _ in range(3):
         run.clear()
     run.eventually(
@@ -121,9 +103,9 @@ def cleared_three_times_in_a_row_one_job_is_left(world: World, dag_id: str) -> N
     run.eventually(lambda: not run.live(), "no job", 60)
 
 
-@on("deferred", "worker")
-def another_task_cleared_the_job_goes_on(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin().until_waiting()
+@cases.on("deferred", "worker")
+def another_task_cleared_the_job_goes_on(run: TaskRun) -> None:
+    run.begin().until_waiting()
     run.clear("before", after=False)
     stays({"deferred", "running"}, run, 8)
     assert run.statuses() == ["InProgress"]
@@ -131,9 +113,9 @@ def another_task_cleared_the_job_goes_on(world: World, dag_id: str) -> None:
     run.until_jobs("Stopped")
 
 
-@on("deferred", "worker")
-def cleared_after_success_a_new_job_is_run(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(job="brief")
+@cases.on("deferred", "worker")
+def cleared_after_success_a_new_job_is_run(run: TaskRun) -> None:
+    run.begin(job="brief")
     run.until_state("success")
     run.until_over()
     run.clear()
@@ -142,9 +124,9 @@ def cleared_after_success_a_new_job_is_run(world: World, dag_id: str) -> None:
     run.check()
 
 
-@on("deferred", "worker")
-def cleared_after_a_failure_a_new_job_is_run(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(job="fails-once")
+@cases.on("deferred", "worker")
+def cleared_after_a_failure_a_new_job_is_run(run: TaskRun) -> None:
+    run.begin(job="fails-once")
     run.until_state("failed")
     run.until_over()
     run.clear()
@@ -153,9 +135,9 @@ def cleared_after_a_failure_a_new_job_is_run(world: World, dag_id: str) -> None:
     run.check()
 
 
-@on("deferred")
-def cleared_after_it_was_marked_success_a_new_job_is_run(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(on=PENDING).until_waiting()
+@cases.on("deferred")
+def cleared_after_it_was_marked_success_a_new_job_is_run(run: TaskRun) -> None:
+    run.begin(on=PENDING).until_waiting()
     run.mark("success")
     run.until_jobs("Stopped")
     run.until_over()
@@ -170,17 +152,17 @@ def cleared_after_it_was_marked_success_a_new_job_is_run(world: World, dag_id: s
 # -- Airflow's own doing -------------------------------------------------------------------------------------
 
 
-@on("deferred_retried", "worker_retried")
-def a_retry_after_a_failed_job_runs_a_new_one(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin(job="fails-once")
+@cases.on("deferred_retried", "worker_retried")
+def a_retry_after_a_failed_job_runs_a_new_one(run: TaskRun) -> None:
+    run.begin(job="fails-once")
     run.until_state("success")
     assert run.statuses() == ["Failed", "Completed"]
     run.check()
 
 
-@on("unwaited", "unwaited_worker")
-def a_job_submitted_without_waiting_is_never_stopped(world: World, dag_id: str) -> None:
-    run = run_of(world, dag_id).begin()
+@cases.on("unwaited", "unwaited_worker")
+def a_job_submitted_without_waiting_is_never_stopped(run: TaskRun) -> None:
+    run.begin()
     run.until_state("success")
     run.mark("failed")
     run.mark_run("failed")
@@ -188,29 +170,33 @@ def a_job_submitted_without_waiting_is_never_stopped(world: World, dag_id: str) 
     assert run.statuses() == ["InProgress"]
 
 
-@on("mapped")
-def one_of_several_mapped_tasks_marked_failed_the_others_go_on(world: World, dag_id: str) -> None:
-    first = run_of(world, dag_id)
-    runs = [TaskRun(world, dag_id, first.name, index) for index in range(3)]
-    first.begin()
-    for run in runs:
-        run.until_waiting()
+@cases.on("mapped")
+def one_of_several_mapped_tasks_marked_failed_the_others_go_on(run: TaskRun) -> None:
+    runs = [replace(run, map_index=index) for index in range(3)]
+    run.begin()
+    for each in runs:
+        each.until_waiting()
     runs[1].mark("failed")
     runs[1].until_jobs("Stopped")
-    assert [run.statuses() for run in runs] == [["InProgress"], ["Stopped"], ["InProgress"]]
+    assert [each.statuses() for each in runs] == [["InProgress"], ["Stopped"], ["InProgress"]]
     runs[1].clear()
     runs[1].until_jobs("Stopped", "InProgress")
     runs[1].until_waiting()
-    first.mark_run("failed")
-    for run in runs:
-        run.eventually(lambda run=run: not run.live(), "no job", 90)
-        run.check()
+    run.mark_run("failed")
+    for each in runs:
+        each.eventually(lambda each=each: not each.live(), "no job", 90)
+        each.check()
 
 
 # -- all of them ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", _clicks)
-def test_click(world: World, name: str) -> None:
-    click, dag_id = _clicks[name]
-    click(world, dag_id)
+@pytest.fixture(scope="module")
+def clicked(request: pytest.FixtureRequest, world: World) -> Iterator[Mapping[str, Future[None]]]:
+    with cases.begun(request, world) as begun:
+        yield begun
+
+
+@pytest.mark.parametrize("name", cases.names)
+def test_click(clicked: Mapping[str, Future[None]], name: str) -> None:
+    clicked[name].result()

@@ -8,7 +8,7 @@ from typing import Any
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
-from airflow_sm_prefer import SageMakerPreferTrainingOperator
+from tests.e2e.reruns.gates import GatedOperator
 
 
 def config(name: str) -> dict[str, Any]:
@@ -34,7 +34,7 @@ TASK: dict[str, Any] = {
 
 def dag(dag_id: str, run_timeout: timedelta | None = None, **arguments: Any) -> DAG:
     with DAG(dag_id, schedule=None, params=PARAMS, dagrun_timeout=run_timeout, max_active_runs=64) as made:
-        train = SageMakerPreferTrainingOperator(config=config("{{ params.job }}"), **TASK, **arguments)
+        train = GatedOperator(config=config("{{ params.job }}"), **TASK, **arguments)
         EmptyOperator(task_id="before") >> train >> EmptyOperator(task_id="after")
     return made
 
@@ -49,4 +49,4 @@ unwaited = dag("unwaited", wait_for_completion=False)
 unwaited_worker = dag("unwaited_worker", wait_for_completion=False, deferrable=False)
 
 with DAG("mapped", schedule=None, params=PARAMS, max_active_runs=64) as mapped:
-    SageMakerPreferTrainingOperator.partial(**TASK).expand(config=[config("{{ params.job }}") for _ in range(3)])
+    GatedOperator.partial(**TASK).expand(config=[config("{{ params.job }}") for _ in range(3)])

@@ -1,0 +1,87 @@
+"""Old jobs and other Airflows' jobs under the same DAG, run and task: nobody's own, and nobody's success."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.reruns.databases import Sqlite
+from tests.e2e.reruns.runs import PENDING, RUNNING, TRIGGERS_ARE_TOLD, TaskRun
+from tests.e2e.reruns.world import World
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(scope="module")
+def neighbour(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Another Airflow that uses the same AWS account."""
+    folder = tmp_path_factory.mktemp("neighbour")
+    with World(folder, Sqlite(folder), deployment="neighbour", sandbox=world) as made:
+        yield made
+
+
+def test_two_airflows_with_the_same_runs_have_a_job_each(world: World, neighbour: World) -> None:
+    ours, theirs = (TaskRun(each, "deferred", "same").begin(on=PENDING) for each in (world, neighbour))
+    for run in (ours, theirs):
+        run.until_waiting()
+    ours.mark("failed")
+    ours.until_jobs("Stopped")
+    assert theirs.statuses() == ["InProgress"]
+    assert (world.reconcile(), neighbour.reconcile()) == (set(), set())
+    ours.clear()
+    ours.until_jobs("Stopped", "InProgress")
+    ours.until_waiting()
+    theirs.clear()
+    theirs.until_jobs("Stopped", "InProgress")
+    theirs.until_waiting()
+    assert ours.statuses() == ["Stopped", "InProgress"]
+    for run in (ours, theirs):
+        run.mark("failed")
+        run.until_jobs("Stopped", "Stopped")
+        run.check()
+
+
+def test_no_airflow_goes_green_on_anothers_job(world: World, neighbour: World) -> None:
+    TaskRun(world, "deferred", "green").begin(job="brief").until_state("success")
+    theirs = TaskRun(neighbour, "deferred", "green").begin(job="brief")
+    theirs.until_state("success")
+    assert theirs.statuses() == ["Completed"]
+
+
+@pytest.mark.skipif(not TRIGGERS_ARE_TOLD, reason="reconcile takes ten minutes to be sure that a run is gone")
+def test_a_run_that_was_deleted_leaves_no_job_and_one_made_again_runs_its_own(world: World) -> None:
+    run = TaskRun(world, "deferred", "deleted").begin(on=PENDING).until_waiting()
+    run.delete()
+    run.until_jobs("Stopped")
+    run.begin(on=RUNNING).until_waiting()
+    assert run.statuses() == ["Stopped", "InProgress"]
+    run.mark("failed")
+    run.until_jobs("Stopped", "Stopped")
+    run.check()
+
+
+def test_a_run_that_was_deleted_after_its_success_is_no_success_of_one_made_again(world: World) -> None:
+    run = TaskRun(world, "deferred", "deleted-green").begin(job="brief")
+    run.until_state("success")
+    run.until_over()
+    run.delete()
+    run.begin(job="brief").until_state("success")
+    assert run.statuses() == ["Completed", "Completed"]
+    run.check()
+
+
+def test_with_the_database_made_anew_old_jobs_are_left_to_reconcile(world: World) -> None:
+    left = TaskRun(world, "deferred", "left").begin(on=PENDING).until_waiting()
+    green = TaskRun(world, "deferred", "was-green").begin(job="brief")
+    green.until_state("success")
+    world.forget()
+    green.begin(job="brief").until_state("success")
+    assert green.statuses() == ["Completed", "Completed"]
+    left.begin(on=RUNNING).until_waiting()
+    old, new = left.jobs()
+    assert (old["status"], new["status"]) == ("InProgress", "InProgress")
+    assert world.reconcile() == {old["name"]}
+    left.until_jobs("Stopped", "InProgress")
+    left.mark("failed")
+    left.until_jobs("Stopped", "Stopped")
