@@ -128,9 +128,10 @@ class Execution:
         short: Mapping[int, str] = {}
         if not (isinstance(event, Found) and event.is_retry and not event.differs):
             short = self._prepare(worker.plan)
-        since = event.first_submit if isinstance(event, Found) and event.is_retry else None
+        found = event.first_submit if isinstance(event, Found) and event.is_retry else None
+        since = found or state_store.first_submit(self._context)
         state = worker.plan.start(self._with_start_by(limits, since or self._clock.time()))
-        return leave_out(state, short, self._clock.time()).but(submission=used), event
+        return leave_out(state, short, self._clock.time()).but(submission=used, first_submit=since), event
 
     def _prepare(self, plan: Plan) -> Mapping[int, str]:
         """Do what comes before a first submission, and not before a job that is there already is watched.
