@@ -13,7 +13,8 @@
     ├── JobExists                  a job of that name is there and isn't this task's
     └── JobFailed                  a job, or the whole list, did not come to a good end
         ├── CapacityTimeout        nothing on the list had capacity in time
-        ├── QuotaExceeded          the account's quota doesn't allow it
+        ├── QuotaExceeded          the account's quota was used up for as long as the job could wait
+        │   └── QuotaTooSmall      the quota is smaller than the request, or the Region lacks the type
         ├── RequestRejected        AWS refused the request; trying again changes nothing
         ├── UserCodeError          the script or its data failed
         ├── UnfitInstanceType      the job can't run on the type that was selected
@@ -76,7 +77,11 @@ class CapacityTimeout(JobFailed):
 
 
 class QuotaExceeded(JobFailed):
-    """The account's service quota doesn't allow the job."""
+    """The account's service quota didn't allow the job, be it that it was used up or that it is too small."""
+
+
+class QuotaTooSmall(QuotaExceeded):
+    """No wait helps: the quota is smaller than the request, or the Region doesn't have the instance type."""
 
 
 class RequestRejected(JobFailed):

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from botocore.config import Config
 
     from airflow_sm_prefer.aws.plans import PlansApi
+    from airflow_sm_prefer.aws.quotas import QuotasApi
 
 
 class SageMakerPreferHook(AwsBaseHook):
@@ -78,6 +79,13 @@ class SageMakerPreferHook(AwsBaseHook):
         from airflow_sm_prefer.aws.plans import PlansApi
 
         return PlansApi(self.conn, self.pacing, self._clock)
+
+    @cached_property
+    def quotas(self) -> QuotasApi:
+        """The reads of service quotas."""
+        from airflow_sm_prefer.aws.quotas import QuotasApi
+
+        return QuotasApi(self.client_for("service-quotas"), self.pacing, self._clock)
 
     @cached_property
     def logs_client(self) -> Any:

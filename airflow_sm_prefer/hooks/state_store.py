@@ -9,6 +9,9 @@ from airflow_sm_prefer.placement.state import State
 
 STATE_KEY: Final = "sm_prefer"
 
+#: Beside the state: the task instance's ``max_tries`` when it was saved.
+_MAX_TRIES: Final = "max_tries"
+
 
 def load(context: Mapping[str, Any]) -> State | None:
     """Return the state that was saved last; None if there is none, or Airflow keeps none.
@@ -19,6 +22,19 @@ def load(context: Mapping[str, Any]) -> State | None:
     store = context.get("task_state_store")
     stored = store.get(STATE_KEY) if store is not None else None
     return None if stored is None else State.from_json(stored)
+
+
+def first_submit(context: Mapping[str, Any]) -> float | None:
+    """Return when this task instance first submitted since it was last cleared, be it that AWS never took a job.
+
+    None if it never did, or Airflow keeps none. A retry keeps ``max_tries``, and a clear raises it.
+    """
+    store = context.get("task_state_store")
+    stored = store.get(STATE_KEY) if store is not None else None
+    if stored is None or stored.get(_MAX_TRIES) != context["ti"].max_tries:
+        return None
+    submitted: float | None = stored.get("first_submit")
+    return submitted
 
 
 def save(context: Mapping[str, Any], state: State) -> None:
@@ -32,4 +48,4 @@ def save(context: Mapping[str, Any], state: State) -> None:
     """
     store = context.get("task_state_store")
     if store is not None:
-        store.set(STATE_KEY, state.to_json())
+        store.set(STATE_KEY, {**state.to_json(), _MAX_TRIES: context["ti"].max_tries})

@@ -50,33 +50,50 @@ class Judgement:
     instance_type: str | None = None
 
 
-_BATCH_PREFIX = re.compile(r"^Received status from SageMaker:\s*")
+#: What Batch, and SDKs, put before SageMaker's own words.
+_PREAMBLE = re.compile(r"^Received status from SageMaker:\s*")
+_SDK_PREAMBLE = re.compile(r"^An error occurred \((?P<code>\w+)\) when calling the \w+ operation( \([^)]*\))?: ")
+
+#: Ends of a user's script that say that the machine was too small for it: killed for its memory, or no memory left.
+_OUT_OF_MEMORY = (
+    r"exit ?code\s*:?\s*(137|-9)\b|\bSIGKILL\b|OutOfMemoryError|CUDA (error: )?out of memory|out_of_memory: CUDA"
+    r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|ResourceExhaustedError: OOM"
+    r"|RESOURCE_EXHAUSTED: Out of memory|MemoryError\b|Cannot allocate memory|can't allocate memory"
+)
+
+#: And that it was of the wrong kind: instructions that the processor lacks, no accelerator or another generation of it.
+_WRONG_KIND = (
+    r"exit ?code\s*:?\s*(132|-4)\b|\bSIGILL\b|illegal instruction|no kernel image is available"
+    r"|CUDA driver version is insufficient|Found no NVIDIA driver|no CUDA-capable device"
+    r"|only supports? \w+ GPUs or newer"
+)
 
 #: Matched at the start of a FailureReason or a Batch status reason; the first that fits decides.
 _REASONS: tuple[tuple[re.Pattern[str], Verdict], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), verdict)
     for pattern, verdict in (
-        (r"\w*(CapacityError|InsufficientInstanceCapacity)\b", Verdict.CAPACITY),
-        (r"Insufficient[\w ]* capacity\b", Verdict.CAPACITY),
+        (r"\w*CapacityError\b|(Server\.)?Insufficient\w*Capacity\b", Verdict.CAPACITY),
+        (r"Insufficient[\w ]* capacity\b|Unable to provision requested ML compute capacity", Verdict.CAPACITY),
         (r"(Terminated by JobStateTimeLimit action due to reason: )?CAPACITY:", Verdict.CAPACITY),
         (
             r"(Terminated by JobStateTimeLimit action due to reason: )?MISCONFIGURATION:",
             Verdict.REQUEST_INVALID,
         ),
-        (r"InternalServerError\b", Verdict.INFRASTRUCTURE),
-        (r"Launched instance was unhealthy", Verdict.INFRASTRUCTURE),
+        (r"Internal(Server|Service)?(Error|Failure|Exception)\b|ServiceUnavailable", Verdict.INFRASTRUCTURE),
+        (r"Launched instance was unhealthy|Request to service failed", Verdict.INFRASTRUCTURE),
         (r"(PREEMPTION_IN_PROGRESS: )?(Cross|In)-share preemption\b", Verdict.SPOT_INTERRUPTION),
-        (r"ThrottlingException\b", Verdict.THROTTLED),
+        (r"Throttling(Exception)?\b|Rate exceeded", Verdict.THROTTLED),
         (r"ResourceLimitExceeded\b", Verdict.QUOTA_BUSY),
-        (r"ValidationException\b", Verdict.REQUEST_INVALID),
-        (r"ClientError:.*(more memory|out of memory|larger instance|use a GPU instance)", Verdict.UNFIT_TYPE),
-        (r"ClientError\b", Verdict.USER_ERROR),
-        (r"Cannot pull algorithm container", Verdict.USER_ERROR),
+        (r"(ValidationException|AccessDenied(Exception)?)\b", Verdict.REQUEST_INVALID),
         (
-            r"AlgorithmError:[\s\S]*(exit ?code:? (132|137)\b|CUDA (error: )?out of memory"
-            r"|out_of_memory: CUDA|CUDA_ERROR_OUT_OF_MEMORY|illegal instruction)",
+            r"ClientError:[\s\S]*(more memory|out of memory|larger instance|use a GPU instance)",
             Verdict.UNFIT_TYPE,
         ),
+        (r"ClientError\b", Verdict.USER_ERROR),
+        (r"Cannot pull algorithm container", Verdict.USER_ERROR),
+        # The accelerator is broken, which no other word of a script's would say.
+        (r"AlgorithmError:[\s\S]*uncorrectable ECC error", Verdict.INFRASTRUCTURE),
+        (rf"AlgorithmError:[\s\S]*({_OUT_OF_MEMORY}|{_WRONG_KIND})", Verdict.UNFIT_TYPE),
         (r"(AlgorithmError|ExecuteUserScriptError|FrameworkError)\b", Verdict.USER_ERROR),
     )
 )
@@ -88,12 +105,10 @@ _PENDING_LIMIT = re.compile(r"Pending.*(Exceeded|Timeout|TimedOut)|MaxPending", 
 
 def judge_reason(reason: str) -> Judgement:
     """Judge a FailureReason or a Batch status reason; a text that nothing fits is UNKNOWN, word for word."""
-    words = _BATCH_PREFIX.sub("", reason.strip())
+    words = _SDK_PREAMBLE.sub(r"\g<code>: ", _PREAMBLE.sub("", reason.strip()))
     for pattern, verdict in _REASONS:
         if pattern.match(words):
-            if verdict is Verdict.QUOTA_BUSY:
-                return judge_quota(words)
-            return Judgement(verdict, reason)
+            return judge_quota(reason) if verdict is Verdict.QUOTA_BUSY else Judgement(verdict, reason)
     return Judgement(Verdict.UNKNOWN, reason)
 
 
@@ -140,9 +155,7 @@ def _lasted(start: float | None, end: float | None, limit: float | None) -> bool
 
 
 _QUOTA = re.compile(
-    r"service limit (?:'(?P<quoted>[^']+)'|for (?P<old>\S+)) is (?P<limit>\d+) Instances?"
-    r"(?:.*?utilization of (?P<used>\d+) Instances?)?(?:.*?delta of (?P<delta>\d+) Instances?)?",
-    re.DOTALL,
+    r"service limit (?:'[^']+'|for \S+) is (?P<limit>\d+) \w+(?:.*?delta of (?P<delta>\d+) \w+)?", re.DOTALL
 )
 _TOO_BIG = re.compile(
     r"request delta of \d+ \w+ for '[^']+' is greater than the account-level service-limit", re.IGNORECASE

@@ -39,6 +39,8 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         patience: How long one request of several may wait before the next is tried.
         native: Whether AWS takes preference lists here; False sends one type a request.
         allow_unknown_types: Whether instance types pass that the installed botocore doesn't know.
+        check_quotas: Whether to read the account's quotas before the first submission and leave out entries that they
+            never let in.
         stopped_is_success: Whether a job that ended as Stopped makes the task succeed.
         deferrable: Whether to sleep in the triggerer; False waits in the worker with the same outcome.
         wait_for_completion: False submits and returns, and nothing of this package ever stops the job.
@@ -75,6 +77,7 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         patience: timedelta = timedelta(minutes=30),
         native: bool = True,
         allow_unknown_types: bool = False,
+        check_quotas: bool = False,
         stopped_is_success: bool = False,
         deferrable: bool = True,
         wait_for_completion: bool = True,
@@ -94,6 +97,7 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         self.patience = patience
         self.native = native
         self.allow_unknown_types = allow_unknown_types
+        self.check_quotas = check_quotas
         self.stopped_is_success = stopped_is_success
         self.deferrable = deferrable
         self.wait_for_completion = wait_for_completion

@@ -15,6 +15,7 @@ from airflow_sm_prefer.aws.redact import redacted
 from airflow_sm_prefer.errors import InvalidInput, JobExists, StateUnreadable
 from airflow_sm_prefer.hooks import settings, state_store
 from airflow_sm_prefer.links import JobLink
+from airflow_sm_prefer.model.accelerators import differing
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.rendered import normalise_config
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
@@ -24,6 +25,7 @@ from airflow_sm_prefer.operators.handover import is_left, take_over
 from airflow_sm_prefer.operators.lookback import describe_if_there, look_back
 from airflow_sm_prefer.operators.plan import Plan
 from airflow_sm_prefer.operators.plans_check import check_plans
+from airflow_sm_prefer.operators.quotas_check import find_short, leave_out
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.operators.worker import Killed, Pause, Worker
 from airflow_sm_prefer.placement import budget, telling
@@ -123,19 +125,34 @@ class Execution:
         event, used = look_back(worker.jobs, worker.plan, worker.this, state_store.load(self._context))
         if worker.this.try_number == 1 and not isinstance(event, Found):
             self._refuse_existing(worker)
+        short: Mapping[int, str] = {}
         if not (isinstance(event, Found) and event.is_retry and not event.differs):
-            self._prepare(worker.plan)
+            short = self._prepare(worker.plan)
         elif not event.seen.is_terminal:
             take_over(worker.jobs, event.arn, worker.this, self._log)
-        since = event.first_submit if isinstance(event, Found) and event.is_retry else None
+        found = event.first_submit if isinstance(event, Found) and event.is_retry else None
+        since = found or state_store.first_submit(self._context)
         state = worker.plan.start(self._with_start_by(limits, since or self._clock.time()))
-        return state.but(submission=used), event
+        return leave_out(state, short, self._clock.time()).but(submission=used, first_submit=since), event
 
-    def _prepare(self, plan: Plan) -> None:
-        """Do what comes before a first submission, and not before a job that is there already is watched."""
+    def _prepare(self, plan: Plan) -> Mapping[int, str]:
+        """Do what comes before a first submission, and not before a job that is there already is watched.
+
+        Returns the entries that no quota lets in, and why.
+        """
         if self._kind is JobKind.TRAINING:
             check_plans(plan.preferences, plan.config, self._hook.plans.status)
+            if differs := differing(plan.preferences):
+                self._log.warning("%s", differs)
+        short = self._short_of_quota(plan) if self._operator.check_quotas else {}
         self._hook.configure_s3_resources(normalise_config(self._operator.config))
+        return short
+
+    def _short_of_quota(self, plan: Plan) -> Mapping[int, str]:
+        short = find_short(self._kind, plan.preferences, self._hook.quotas.named)
+        for why in short.values():
+            self._log.warning("Left out for good: %s. Raise it in Service Quotas.", why)
+        return short
 
     def _with_start_by(self, limits: Limits, since: float) -> Limits:
         if self._operator.start_by is None:

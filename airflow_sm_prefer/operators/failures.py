@@ -23,8 +23,8 @@ class RequestRejected(NotRetried, errors.RequestRejected):
 _EXCEPTIONS: dict[Verdict, type[errors.JobFailed]] = {
     Verdict.CAPACITY: errors.CapacityTimeout,
     Verdict.QUOTA_BUSY: errors.QuotaExceeded,
-    Verdict.QUOTA_ZERO: errors.QuotaExceeded,
-    Verdict.TYPE_UNAVAILABLE: errors.QuotaExceeded,
+    Verdict.QUOTA_ZERO: errors.QuotaTooSmall,
+    Verdict.TYPE_UNAVAILABLE: errors.QuotaTooSmall,
     Verdict.THROTTLED: errors.CapacityTimeout,
     Verdict.INFRASTRUCTURE: errors.InfrastructureFailure,
     Verdict.SPOT_INTERRUPTION: errors.InfrastructureFailure,

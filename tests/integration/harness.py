@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -89,10 +89,11 @@ class Airflow:
         self.control = SandboxControl(server.endpoint_url)
         self.deferrals = 0
         self.events: list[dict[str, Any]] = []
+        self.timezone: tzinfo = UTC
 
     def context(self, ti: TaskInstance) -> dict[str, Any]:
         run = SimpleNamespace(start_date=datetime.fromtimestamp(self.clock.time() - 1e6, UTC), clear_number=0)
-        context: dict[str, Any] = {"ti": ti, "dag_run": run, "dag": SimpleNamespace(timezone=UTC)}
+        context: dict[str, Any] = {"ti": ti, "dag_run": run, "dag": SimpleNamespace(timezone=self.timezone)}
         if self.store is not None:
             context["task_state_store"] = self.store
         return context

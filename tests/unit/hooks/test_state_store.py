@@ -1,9 +1,10 @@
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from airflow_sm_prefer.errors import StateUnreadable
-from airflow_sm_prefer.hooks.state_store import STATE_KEY, load, save
+from airflow_sm_prefer.hooks.state_store import STATE_KEY, first_submit, load, save
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.placement.state import Entry, Limits, State
 
@@ -32,7 +33,7 @@ class Store:
 
 @pytest.fixture
 def context():
-    return {"task_state_store": Store()}
+    return {"task_state_store": Store(), "ti": SimpleNamespace(max_tries=2)}
 
 
 def test_what_was_saved_is_loaded(context):
@@ -69,4 +70,22 @@ def test_a_store_that_does_not_answer_fails_the_save():
             raise ConnectionError
 
     with pytest.raises(ConnectionError):
-        save({"task_state_store": Down()}, STATE)
+        save({"task_state_store": Down(), "ti": SimpleNamespace(max_tries=2)}, STATE)
+
+
+def test_a_retry_hears_when_the_first_submission_was(context):
+    save(context, STATE.but(first_submit=1234.5))
+    assert first_submit(context) == 1234.5
+
+
+def test_after_a_clear_nothing_was_submitted_yet(context):
+    save(context, STATE.but(first_submit=1234.5))
+    context["ti"].max_tries = 5
+    assert first_submit(context) is None
+
+
+def test_without_a_store_or_a_submission_there_is_no_first_one(context):
+    assert first_submit({"ti": SimpleNamespace(max_tries=2)}) is None
+    assert first_submit(context) is None
+    save(context, STATE)
+    assert first_submit(context) is None

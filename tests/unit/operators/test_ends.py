@@ -26,8 +26,8 @@ from airflow_sm_prefer.placement.events import NoAnswer, Refused
     [
         (Verdict.CAPACITY, errors.CapacityTimeout),
         (Verdict.QUOTA_BUSY, errors.QuotaExceeded),
-        (Verdict.QUOTA_ZERO, errors.QuotaExceeded),
-        (Verdict.TYPE_UNAVAILABLE, errors.QuotaExceeded),
+        (Verdict.QUOTA_ZERO, errors.QuotaTooSmall),
+        (Verdict.TYPE_UNAVAILABLE, errors.QuotaTooSmall),
         (Verdict.INFRASTRUCTURE, errors.InfrastructureFailure),
         (Verdict.SPOT_INTERRUPTION, errors.InfrastructureFailure),
         (Verdict.UNFIT_TYPE, errors.UnfitInstanceType),
