@@ -99,7 +99,7 @@ class TaskRun:
 
     @property
     def tag(self) -> tuple[str, str]:
-        """The tag that all its jobs carry."""
+        """The tag that all its jobs carry; those of the same task of another Airflow do too."""
         identity = TaskIdentity(self.world.deployment, self.dag_id, self.name, "train", self.map_index)
         return "sm-prefer:task", Ownership.task_tag(identity)
 
@@ -109,8 +109,8 @@ class TaskRun:
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return its jobs as they are, in the order of their creation."""
-        key, value = self.tag
-        return [job for job in self.world.control.jobs() if job["tags"].get(key) == value]
+        ours = {self.tag, ("sm-prefer:deployment", self.world.deployment)}
+        return [job for job in self.world.control.jobs() if ours <= set(job["tags"].items())]
 
     def live(self) -> list[dict[str, Any]]:
         """Return its jobs that haven't ended."""
