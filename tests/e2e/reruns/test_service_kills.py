@@ -17,6 +17,8 @@ FROZEN_SECONDS = 45
 AGAIN_SECONDS = 180
 """How long it may take until what was lost with a process is taken up again."""
 
+ONE_LIVE = [["InProgress"], ["Stopped", "InProgress"]]
+
 
 @pytest.fixture
 def asleep(world: World, request: pytest.FixtureRequest) -> Iterator[list[TaskRun]]:
@@ -39,10 +41,13 @@ def asleep(world: World, request: pytest.FixtureRequest) -> Iterator[list[TaskRu
 
 
 def unharmed(runs: list[TaskRun]) -> None:
-    """Each has the one job that it had, and somebody waits for it again."""
+    """Each has a job that somebody waits for: the one that it had, if it sleeps.
+
+    Of one that waits in a worker, Airflow may tell the worker to end, which stops its job, before it begins the next.
+    """
     for run in runs:
         run.until_waiting(AGAIN_SECONDS)
-        assert run.statuses() == ["InProgress"]
+        assert run.statuses() in ([["InProgress"]] if run.dag_id == "deferred" else ONE_LIVE)
         run.check()
 
 

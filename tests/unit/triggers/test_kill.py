@@ -12,6 +12,7 @@ from unittest import mock
 
 import pytest
 from airflow.jobs import triggerer_job_runner
+from airflow.triggers.base import BaseTrigger
 
 from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.clock import FakeClock
@@ -23,6 +24,7 @@ from tests.unit.triggers.builders import STATE, Jobs, failed, made_of, trigger
 TI = SimpleNamespace(dag_id="dag", run_id="run", task_id="train", map_index=-1)
 
 
+@pytest.mark.skipif(not hasattr(BaseTrigger, "on_kill"), reason="Airflow tells triggers of people since 3.3")
 def test_a_person_is_told_by_what_airflow_says_of_one() -> None:
     assert kill.USER_ACTION == triggerer_job_runner._USER_ACTION_CANCEL_MSG
 
