@@ -1,61 +1,18 @@
-"""Training plans, as far as they matter for a job: how much of one is free now."""
+"""Training plans, read from AWS: how much of one is free now, and when its blocks begin and end."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from airflow_sm_prefer.aws.failures import CALL_ERRORS, FailureKind, classify
 from airflow_sm_prefer.aws.pacing import Pacing
 from airflow_sm_prefer.clock import Clock
+from airflow_sm_prefer.placement.plans import PlanStatus
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class PlanStatus:
-    """A training plan at one moment.
-
-    Attributes:
-        arn: Its ARN.
-        status: ``Pending``, ``Scheduled``, ``Active``, ``Expired`` or ``Failed``.
-        instance_types: The types that its blocks of capacity hold.
-        available: Instances that a job could have now.
-        in_use: Instances that jobs have.
-        total: Instances that it has been bought with.
-        start: When its first block begins, in seconds since 1970.
-        end: When its last block ends.
-        targets: What it was bought for: ``training-job`` and the like; empty where AWS doesn't say.
-    """
-
-    arn: str
-    status: str
-    instance_types: frozenset[str]
-    available: int
-    in_use: int
-    total: int
-    start: float | None
-    end: float | None
-    targets: frozenset[str] = frozenset()
-
-    @classmethod
-    def from_describe(cls, response: Mapping[str, Any]) -> PlanStatus:
-        """Read a DescribeTrainingPlan response; the types stand in its blocks only."""
-        blocks = response.get("ReservedCapacitySummaries") or ()
-        return cls(
-            arn=response["TrainingPlanArn"],
-            status=response["Status"],
-            instance_types=frozenset(block["InstanceType"] for block in blocks if "InstanceType" in block),
-            available=response.get("AvailableInstanceCount") or 0,
-            in_use=response.get("InUseInstanceCount") or 0,
-            total=response.get("TotalInstanceCount") or 0,
-            start=_seconds(response.get("StartTime")),
-            end=_seconds(response.get("EndTime")),
-            targets=frozenset(response.get("TargetResources") or ()),
-        )
 
 
 class PlansApi:
@@ -83,7 +40,25 @@ class PlansApi:
                 self._pacing.throttled(operation)
             log.warning("How training plan %s stands is not known: %s", arn, failure)
             return None
-        return PlanStatus.from_describe(response)
+        return plan_status(response)
+
+
+def plan_status(response: Mapping[str, Any]) -> PlanStatus:
+    """Read a DescribeTrainingPlan response; types, and when there is capacity, stand in its blocks only."""
+    blocks = response.get("ReservedCapacitySummaries") or ()
+    times = [(_seconds(block.get("StartTime")), _seconds(block.get("EndTime"))) for block in blocks]
+    return PlanStatus(
+        arn=response["TrainingPlanArn"],
+        status=response["Status"],
+        instance_types=frozenset(block["InstanceType"] for block in blocks if "InstanceType" in block),
+        available=response.get("AvailableInstanceCount") or 0,
+        in_use=response.get("InUseInstanceCount") or 0,
+        total=response.get("TotalInstanceCount") or 0,
+        start=_seconds(response.get("StartTime")),
+        end=_seconds(response.get("EndTime")),
+        targets=frozenset(response.get("TargetResources") or ()),
+        blocks=tuple(sorted((begin, end) for begin, end in times if begin is not None and end is not None)),
+    )
 
 
 def _name(arn: str) -> str:

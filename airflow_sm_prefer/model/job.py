@@ -86,6 +86,7 @@ class Observation:
         capacity_at: When it had its instances, as far as that can be seen; None while it waits.
         ended: When it ended.
         training_plan_arn: The plan that it runs on, if it does.
+        lost_at: Since when it has been without the instances that it had, or was when it ended; None if it has some.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Observation:
     capacity_at: float | None = None
     ended: float | None = None
     training_plan_arn: str | None = None
+    lost_at: float | None = None
 
     @property
     def is_terminal(self) -> bool:
@@ -130,6 +132,7 @@ class Observation:
             capacity_at=_earliest(started, _end_of_waiting(response)),
             ended=_seconds(response.get(f"{kind.word}EndTime")),
             training_plan_arn=resources.get("TrainingPlanArn") or response.get("TrainingPlanArn"),
+            lost_at=_lost_at(response),
         )
 
 
@@ -137,6 +140,18 @@ def _end_of_waiting(response: Mapping[str, Any]) -> Any:
     """Return when the first status began that only a job with instances has."""
     transitions = response.get("SecondaryStatusTransitions") or ()
     return next((t.get("StartTime") for t in transitions if t.get("Status") in _WITH_INSTANCES), None)
+
+
+def _lost_at(response: Mapping[str, Any]) -> float | None:
+    """Return since when a job waits for instances again, by its statuses; how it ends changes nothing about that."""
+    ran, lost = False, None
+    for transition in response.get("SecondaryStatusTransitions") or ():
+        status = transition.get("Status")
+        if status in {"Interrupted", "Pending"} and ran:
+            lost = lost or _seconds(transition.get("StartTime"))
+        elif status in _WITH_INSTANCES:
+            ran, lost = True, None
+    return lost
 
 
 def _earliest(*times: Any) -> float | None:

@@ -38,6 +38,10 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         start_by: A wall-clock time in the DAG's time zone, ``"06:00"``, by which the job must have started (templated).
         patience: How long one request of several may wait before the next is tried.
         native: Whether AWS takes preference lists here; False sends one type a request.
+        recover: How often a job is started again that AWS failed or interrupted, whose reservation ended, or that
+            can't run on its type, which is dropped then. It begins with the best entry of the list again.
+        recover_on: ``"infrastructure"``, as just said; ``"any"`` starts a job again on the next entry that failed by an
+            error of its script, too.
         allow_unknown_types: Whether instance types pass that the installed botocore doesn't know.
         check_quotas: Whether to read the account's quotas before the first submission and leave out entries that they
             never let in.
@@ -76,6 +80,8 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         start_by: str | None = None,
         patience: timedelta = timedelta(minutes=30),
         native: bool = True,
+        recover: int = 0,
+        recover_on: str = "infrastructure",
         allow_unknown_types: bool = False,
         check_quotas: bool = False,
         stopped_is_success: bool = False,
@@ -96,6 +102,8 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         self.start_by = start_by
         self.patience = patience
         self.native = native
+        self.recover = recover
+        self.recover_on = recover_on
         self.allow_unknown_types = allow_unknown_types
         self.check_quotas = check_quotas
         self.stopped_is_success = stopped_is_success

@@ -34,6 +34,7 @@ def check_where_written(operator: SageMakerPreferOperator) -> None:
         msg = f"action_if_job_exists={operator.action_if_job_exists!r}: it is 'timestamp' or 'fail'."
         raise InvalidSetting(msg)
     _check_times(operator)
+    _check_recovery(operator)
     check_botocore()
     check_what_is_plain(
         operator.prefer,
@@ -63,6 +64,18 @@ def _check_times(operator: SageMakerPreferOperator) -> None:
         raise InvalidSetting(msg)
 
 
+def _check_recovery(operator: SageMakerPreferOperator) -> None:
+    if isinstance(operator.recover, bool) or not isinstance(operator.recover, int) or operator.recover < 0:
+        msg = f"recover={operator.recover!r}: it is a whole number, 0 or more, of times that a job is started again."
+        raise InvalidSetting(msg)
+    if operator.recover_on not in {"infrastructure", "any"}:
+        msg = f"recover_on={operator.recover_on!r}: it is 'infrastructure' or 'any'."
+        raise InvalidSetting(msg)
+    if operator.recover and not operator.wait_for_completion:
+        msg = f"recover={operator.recover} needs wait_for_completion=True: else nobody is there to start it again."
+        raise InvalidSetting(msg)
+
+
 def plan_of(operator: SageMakerPreferOperator) -> Plan:
     """Check an operator's list and request, all plain by now, and compile them.
 
@@ -70,7 +83,7 @@ def plan_of(operator: SageMakerPreferOperator) -> Plan:
         InvalidInput: they can't work.
     """
     config = {key: value for key, value in normalise_config(operator.config).items() if key != "S3Operations"}
-    return make_plan(
+    plan = make_plan(
         operator.kind,
         coerce_scalars(config, operator.kind),
         operator.prefer,
@@ -78,6 +91,15 @@ def plan_of(operator: SageMakerPreferOperator) -> Plan:
         allow_unknown_types=operator.allow_unknown_types,
         native=operator.native,
     )
+    if len(plan.waves) > 1 and not operator.wait_for_completion:
+        msg = (
+            f"wait_for_completion=False sends one request, and the list needs {len(plan.waves)}: "
+            "the next is sent when the one before has found no capacity.\n"
+            "Wait for completion, or shorten the list: one request takes up to five On-Demand or training-plan "
+            "entries, each type once, with the same overrides; spot and wait_for_plan go alone."
+        )
+        raise InvalidSetting(msg)
+    return plan
 
 
 def pending_budget(max_pending: timedelta | float | str | None, config: Mapping[str, Any]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,7 +25,7 @@ from airflow_sm_prefer.operators.checks import pending_budget, plan_of
 from airflow_sm_prefer.operators.handover import is_left, take_over
 from airflow_sm_prefer.operators.lookback import describe_if_there, look_back
 from airflow_sm_prefer.operators.plan import Plan
-from airflow_sm_prefer.operators.plans_check import check_plans
+from airflow_sm_prefer.operators.plans_check import PlanReader
 from airflow_sm_prefer.operators.quotas_check import find_short, leave_out
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.operators.worker import Killed, Pause, Worker
@@ -61,6 +62,7 @@ class Execution:
             self._operator.check_own_arguments()
             shown = json.dumps(redacted(worker.plan.config), indent=2, default=str)
             self._log.info("The request, without instances:\n%s", shown)
+            self._warn_of_lost_work(worker.plan)
             limits = self._limits(worker.plan)
             begun = self._first_step(limits)
         except InvalidInput as error:
@@ -93,7 +95,12 @@ class Execution:
             is_killed=lambda: self._operator.killed,
             is_left=lambda arn: is_left(self._hook.jobs(self._kind), arn, self._try),
             waits=self._operator.wait_for_completion,
+            ask_plan=self._plans.read,
         )
+
+    @cached_property
+    def _plans(self) -> PlanReader:
+        return PlanReader(self._hook.plans.status)
 
     @cached_property
     def _try(self) -> Try:
@@ -120,20 +127,38 @@ class Execution:
             speed=self._hook.clock_speed,
         )
 
+    def _warn_of_lost_work(self, plan: Plan) -> None:
+        """Say that a job that is started again begins anew, if it has nowhere to keep what it has done."""
+        if self._kind is JobKind.TRAINING and self._operator.recover and not plan.keeps_checkpoints:
+            self._log.warning(
+                "recover=%d, and the request has no CheckpointConfig: a job that is started again begins anew.",
+                self._operator.recover,
+            )
+
     def _first_step(self, limits: Limits) -> tuple[State, Event]:
-        worker = self._worker
-        event, used = look_back(worker.jobs, worker.plan, worker.this, state_store.load(self._context))
+        worker, stored = self._worker, state_store.load(self._context)
+        event, used = look_back(worker.jobs, worker.plan, worker.this, stored)
         if worker.this.try_number == 1 and not isinstance(event, Found):
             self._refuse_existing(worker)
         short: Mapping[int, str] = {}
-        if not (isinstance(event, Found) and event.is_retry and not event.differs):
+        if not (isinstance(event, Found) and event.goes_on):
             short = self._prepare(worker.plan)
         elif not event.seen.is_terminal:
             take_over(worker.jobs, event.arn, worker.this, self._log)
         found = event.first_submit if isinstance(event, Found) and event.is_retry else None
         since = found or state_store.first_submit(self._context)
-        state = worker.plan.start(self._with_start_by(limits, since or self._clock.time()))
+        state = self._start(worker.plan, limits, since)
+        if stored is not None and isinstance(event, Found) and event.goes_on and stored.is_of_the_same_list(state):
+            state = state.but(attempts=stored.attempts, round=stored.round, dropped=stored.dropped)
         return leave_out(state, short, self._clock.time()).but(submission=used, first_submit=since), event
+
+    def _start(self, plan: Plan, limits: Limits, since: float | None) -> State:
+        of = self._operator
+        return plan.start(
+            self._with_start_by(limits, since or self._clock.time()),
+            recover=of.recover,
+            recover_any=of.recover_on == "any",
+        )
 
     def _prepare(self, plan: Plan) -> Mapping[int, str]:
         """Do what comes before a first submission, and not before a job that is there already is watched.
@@ -141,7 +166,7 @@ class Execution:
         Returns the entries that no quota lets in, and why.
         """
         if self._kind is JobKind.TRAINING:
-            check_plans(plan.preferences, plan.config, self._hook.plans.status)
+            self._plans.check(plan.preferences, plan.config)
             if differs := differing(plan.preferences):
                 self._log.warning("%s", differs)
         short = self._short_of_quota(plan) if self._operator.check_quotas else {}
@@ -158,7 +183,7 @@ class Execution:
         if self._operator.start_by is None:
             return limits
         instant = first_after(self._operator.start_by, since, self._context["dag"].timezone)
-        return Limits(limits.budget, limits.patience, instant, limits.total, limits.max_runtime, limits.speed)
+        return replace(limits, start_by=instant)
 
     def _refuse_existing(self, worker: Worker) -> None:
         name, of = worker.plan.name_prefix, self._operator
@@ -219,7 +244,7 @@ class Execution:
 
     def _defer(self, state: State) -> NoReturn:
         of, now = self._operator, self._clock.time()
-        due = budget.next_deadline(state, now) - now + state.limits.max_runtime / state.limits.speed
+        due = budget.deferral_ends(state, now) - now
         of.defer(
             trigger=SageMakerPreferTrigger(
                 state=state.to_json(),

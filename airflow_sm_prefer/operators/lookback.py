@@ -7,13 +7,13 @@ from typing import Any
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.patience import PatientJobs
-from airflow_sm_prefer.model.job import Observation
+from airflow_sm_prefer.model.job import Observation, resources_of
 from airflow_sm_prefer.operators.plan import Plan
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.placement.events import Begun, Found
 from airflow_sm_prefer.placement.naming import differing_parts, job_name
 from airflow_sm_prefer.placement.ownership import Ownership
-from airflow_sm_prefer.placement.request import sent_pending_limit
+from airflow_sm_prefer.placement.request import max_runtime, sent_pending_limit
 from airflow_sm_prefer.placement.state import State
 
 
@@ -59,8 +59,24 @@ def found_job(jobs: PatientJobs, plan: Plan, this: Try, described: dict[str, Any
         first_submit=owner.first_submit,
         pending_spent=owner.pending_spent,
         max_pending=sent_pending_limit(described),
+        max_runtime=max_runtime(described),
+        recoveries=owner.recoveries,
+        wave=_wave_of(plan, owner.wave, described),
         waits=owner.waits,
     )
+
+
+def _wave_of(plan: Plan, written: int, described: dict[str, Any]) -> int:
+    """Return the wave of today's list that a job was sent for: the one that its tags say, if it has the job's types.
+
+    The list may have changed since; a job that fits none of its waves counts as the first's.
+    """
+    resources = resources_of(plan.kind, described)
+    listed = resources.get("InstancePreferences") or [resources]
+    types = {entry["InstanceType"] for entry in listed if "InstanceType" in entry}
+    waves = [{entry.instance_type for entry in wave.preferences} for wave in plan.waves]
+    fitting = [number for number, wave in enumerate(waves) if types <= wave]
+    return written if written in fitting else next(iter(fitting), 0)
 
 
 def describe_if_there(jobs: PatientJobs, name: str) -> dict[str, Any] | None:

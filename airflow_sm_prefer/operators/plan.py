@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_sm_prefer.errors import InvalidPreference
+from airflow_sm_prefer.errors import InvalidPreference, StateUnreadable
 from airflow_sm_prefer.model.job import JobKind, resources_of
 from airflow_sm_prefer.model.parsing import parse_preferences
-from airflow_sm_prefer.model.preference import PreferenceList
+from airflow_sm_prefer.model.preference import InstancePreference, PreferenceList
 from airflow_sm_prefer.model.rules import validate_request
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.placement import budget
+from airflow_sm_prefer.placement.fullest import fullest
 from airflow_sm_prefer.placement.naming import fingerprint, job_name
 from airflow_sm_prefer.placement.ownership import Ownership
 from airflow_sm_prefer.placement.request import Envelope, build_request, max_runtime
@@ -39,7 +40,7 @@ class Plan:
         """What the job does."""
         return fingerprint(self.kind, self.config)
 
-    def start(self, limits: Limits) -> State:
+    def start(self, limits: Limits, *, recover: int = 0, recover_any: bool = False) -> State:
         """Return the machine's first state."""
         return State(
             kind=self.kind,
@@ -47,7 +48,14 @@ class Plan:
             waves=tuple(wave.indices for wave in self.waves),
             limits=limits,
             fingerprint=self.fingerprint,
+            recover=recover,
+            recover_any=recover_any,
         )
+
+    @property
+    def keeps_checkpoints(self) -> bool:
+        """Whether a training job that is started again finds what the last one has saved."""
+        return bool(self.config.get("CheckpointConfig")) or all(p.overrides.checkpoint for p in self.preferences)
 
     def max_runtime(self) -> float:
         """Return the job's own MaxRuntimeInSeconds."""
@@ -60,8 +68,22 @@ class Plan:
     def _entries(self) -> tuple[Entry, ...]:
         if self.preferences.as_written:
             return (Entry("the instances of the request", 0),)
-        counted = enumerate(self.preferences)
-        return tuple(Entry(p.instance_type, self.preferences.count_of(n), p.kind) for n, p in counted)
+        return tuple(self._entry(n, preference) for n, preference in enumerate(self.preferences))
+
+    def _entry(self, index: int, preference: InstancePreference) -> Entry:
+        return Entry(
+            instance_type=preference.instance_type,
+            count=self.preferences.count_of(index),
+            kind=preference.kind,
+            plan=preference.training_plan_arn or self._job_plan,
+            waits=preference.wait_for_plan,
+        )
+
+    @property
+    def _job_plan(self) -> str | None:
+        """The training plan of the whole job, which AWS binds to the entry of the plan's type."""
+        arn: str | None = resources_of(self.kind, self.config).get("TrainingPlanArn")
+        return arn
 
 
 def make_plan(
@@ -94,8 +116,10 @@ def make_plan(
     # A training config with its own InstanceType and no list stays as it is; a processing job always goes as a list,
     # so that AWS says what it selected.
     waves = compile_waves(preferences, native=native and (listed or kind is JobKind.PROCESSING))
-    _refuse_several(waves, preferences)
-    return Plan(kind, config, preferences, waves)
+    plan = Plan(kind, config, preferences, waves)
+    _check_size(plan)
+    _check_plan_of_the_job(plan)
+    return plan
 
 
 def envelope(plan: Plan, this: Try, state: State, owner: Ownership, now: float) -> Envelope:
@@ -107,15 +131,22 @@ def envelope(plan: Plan, this: Try, state: State, owner: Ownership, now: float) 
     )
 
 
-def _refuse_several(waves: tuple[Wave, ...], preferences: PreferenceList) -> None:
-    if len(waves) == 1:
-        return
-    types = [preferences.preferences[n].instance_type for n in waves[1].indices]
-    first = waves[1].indices[0] + 1
-    msg = (
-        f"The list needs {len(waves)} requests, and this version sends one: "
-        f"entry {first} ({types[0]}) can't go together with those before it.\n"
-        "One request takes up to five On-Demand or training-plan entries, each type once, with the same overrides; "
-        "spot and wait_for_plan go alone."
-    )
-    raise InvalidPreference(msg)
+def _check_size(plan: Plan) -> None:
+    """Refuse a list of which the account, with an attempt at every wave, would not fit where Airflow keeps it."""
+    try:
+        fullest(plan.start(Limits(budget=0.0))).to_json()
+    except StateUnreadable as error:
+        many = f"The list has {len(plan.preferences.preferences)} entries in {len(plan.waves)} requests"
+        msg = f"{many}, and the account of what came of each doesn't fit in what Airflow keeps of a task. Shorten it."
+        raise InvalidPreference(msg) from error
+
+
+def _check_plan_of_the_job(plan: Plan) -> None:
+    """Refuse a plan for the whole job where there are several requests: AWS takes it only in that of its type."""
+    resources = resources_of(plan.kind, plan.config)
+    if len(plan.waves) > 1 and resources.get("TrainingPlanArn") is not None:
+        msg = (
+            f"ResourceConfig.TrainingPlanArn is for one request, and the list needs {len(plan.waves)}.\n"
+            "Take it away, and write the entry that it is for as training_plan(type, arn=…)."
+        )
+        raise InvalidPreference(msg)

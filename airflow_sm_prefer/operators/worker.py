@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -18,11 +19,13 @@ from airflow_sm_prefer.operators.plan import Plan, envelope
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.placement import budget
 from airflow_sm_prefer.placement.events import (
+    AskPlans,
     Created,
     Event,
     Fail,
     Finish,
     NameTaken,
+    PlansSeen,
     Seen,
     Sleep,
     Stop,
@@ -33,8 +36,9 @@ from airflow_sm_prefer.placement.events import (
 )
 from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.ownership import Ownership
-from airflow_sm_prefer.placement.request import sent_pending_limit
-from airflow_sm_prefer.placement.state import State
+from airflow_sm_prefer.placement.plans import PlanStatus
+from airflow_sm_prefer.placement.request import max_runtime, sent_pending_limit
+from airflow_sm_prefer.placement.state import Entry, State
 
 #: A pause up to this long, in real seconds, isn't worth a deferral.
 _SHORT = 5.0
@@ -57,6 +61,7 @@ class Worker:
         is_killed: Callable[[], bool] = lambda: False,
         is_left: Callable[[str], bool] = lambda _: False,
         waits: bool = True,
+        ask_plan: Callable[[str], PlanStatus | None] = lambda _: None,
         draw: Callable[[], float] = random.random,
     ) -> None:
         """Take what the worker stands on.
@@ -72,12 +77,13 @@ class Worker:
             is_killed: Whether the task was told to end, so that nothing new may be created.
             is_left: Whether a job, by its ARN, is another try's or the triggerer's affair by now.
             waits: False for a task that submits and returns.
+            ask_plan: Says how a training plan stands; None where AWS doesn't.
             draw: Draws evenly from 0 to 1.
         """
         self.this, self.jobs, self.kind = this, PatientJobs(jobs, clock, draw), jobs.kind
         self._planner, self._clock, self._log = planner, clock, log
         self._remember, self._is_killed, self._is_left = remember, is_killed, is_left
-        self._waits, self._draw = waits, draw
+        self._waits, self._draw, self._ask_plan = waits, draw, ask_plan
         self._napped = 0.0
         #: What AWS said of the job when it was last looked at.
         self.described: dict[str, Any] | None = None
@@ -119,6 +125,8 @@ class Worker:
                     (self._log.warning if command.warning else self._log.info)("%s", command.text)
                 case Stop():
                     self._stop(command.name)
+                case AskPlans():
+                    return PlansSeen({n: self._plan_of(state.entries[n]) for n in command.entries})
                 case Submit():
                     return self._submit(state, command)
                 case _:
@@ -126,6 +134,11 @@ class Worker:
                     return pause
         msg = "the machine asked for nothing to wait for"
         raise AssertionError(msg)
+
+    def _plan_of(self, entry: Entry) -> PlanStatus | None:
+        found = self._ask_plan(entry.plan) if entry.plan else None
+        # Whoever only submits doesn't sleep until a plan begins: AWS waits for it as well.
+        return found if found is None or self._waits else replace(found, start=None, blocks=())
 
     def _submit(self, state: State, command: Submit) -> Event:
         now = self._clock.time()
@@ -140,7 +153,7 @@ class Worker:
             arn = self.jobs.create(request)
         except CallFailed as failed:
             return self._not_created(failed, sent.name, command.submission)
-        created = Created(sent.name, arn, sent_pending_limit(request))
+        created = Created(sent.name, arn, sent_pending_limit(request), max_runtime(request))
         self._remember(state.but(job_name=sent.name, job_arn=arn, submission=command.submission))
         if self._is_killed() and self._waits and not self._is_left(arn):
             # Told to end while AWS was creating it: nobody else knows of this job yet.
@@ -160,7 +173,7 @@ class Worker:
         arn = described[self.kind.arn_key]
         owner = Ownership.from_tags(self.jobs.tags(arn))
         if owner is not None and owner.ti_id == self.this.ti_id and owner.submission == number:
-            return Created(name, arn, sent_pending_limit(described))
+            return Created(name, arn, sent_pending_limit(described), max_runtime(described))
         if owner is not None and self.this.is_beside(owner, Observation.from_describe(self.kind, described).created):
             msg = (
                 f"Another try of this task has submitted {name} since this one began: this one ends, and creates none."
@@ -187,6 +200,7 @@ class Worker:
             pending_spent=budget.spent(state, now),
             recoveries=state.recoveries,
             waits=self._waits,
+            wave=state.wave,
             pieces=Ownership.task_pieces(self.this.identity),
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from airflow_sm_prefer.placement.state import State
+from airflow_sm_prefer.model.preference import CapacityKind
+from airflow_sm_prefer.placement.state import Phase, State
 
 #: Where AWS itself ends a job at its pending limit, our stop waits this much longer, in AWS's seconds: one write less.
 AWS_ENDS_FIRST = 60.0
@@ -21,10 +22,13 @@ def spent(state: State, now: float) -> float:
 
 def left(state: State, now: float) -> float:
     """Return the seconds of the budget that are left, in AWS's seconds; what ``start_by`` leaves if that is less."""
-    remaining = state.limits.budget - spent(state, now)
-    if state.limits.start_by is not None:
-        remaining = min(remaining, (state.limits.start_by - now) * state.limits.speed)
-    return remaining
+    remaining, by = state.limits.budget - spent(state, now), start_by(state)
+    return remaining if by is None else min(remaining, (by - now) * state.limits.speed)
+
+
+def start_by(state: State) -> float | None:
+    """Return the instant by which the job must have started; a job that is started again has started in time."""
+    return None if state.recoveries else state.limits.start_by
 
 
 def deadline(state: State, now: float) -> float:
@@ -47,10 +51,36 @@ def wait_ends(state: State, now: float) -> float:
 
 
 def patience_ends(state: State) -> float | None:
-    """Return when the current wave's patience ends; None if it is the only wave: that one waits out the budget."""
-    if len(state.waves) == 1 or state.submitted is None:
+    """Return when the current wave's patience ends; None if there is no other choice: then it waits out the budget."""
+    if state.submitted is None or _is_only_choice(state):
         return None
-    return state.submitted + state.limits.patience / state.limits.speed
+    return state.submitted + patience(state) / state.limits.speed
+
+
+def patience(state: State) -> float:
+    """Return how long the current wave may wait, in AWS's seconds: longer where AWS took the request late."""
+    return state.limits.patience + state.patience_more
+
+
+def _is_only_choice(state: State) -> bool:
+    """Whether nothing else on the list may ever be had; what a quota takes out of a list of one wave is no choice."""
+    wave = set(state.in_flight) if state.one_by_one else set(state.waves[state.wave])
+    return set(range(len(state.entries))) <= state.dropped | wave
+
+
+def back_by(state: State) -> float | None:
+    """Return when a job that has lost its instances must have some again, unless it is left to AWS for good.
+
+    AWS brings an interrupted job back by itself. Stopping it is worth while only for one that may be started again; and
+    one on a training plan waits for the plan's next block.
+    """
+    if state.lost_at is None or state.recoveries >= state.recover or _is_on_plan(state):
+        return None
+    return state.lost_at + state.limits.patience / state.limits.speed
+
+
+def _is_on_plan(state: State) -> bool:
+    return state.selected is not None and state.entries[state.selected].kind is CapacityKind.TRAINING_PLAN
 
 
 def pending_limit(state: State, now: float) -> int:
@@ -74,8 +104,17 @@ def is_too_long(state: State, now: float) -> bool:
 def next_deadline(state: State, now: float) -> float:
     """Return the first instant at which something about the job falls due, though AWS says nothing new."""
     due = [wait_ends(state, now) if state.capacity_at is None and state.wait_began is not None else None]
-    due += [patience_ends(state) if state.capacity_at is None else None, total_ends(state)]
+    due += [patience_ends(state) if state.capacity_at is None else back_by(state), total_ends(state)]
     return min((instant for instant in due if instant is not None), default=run_ends(state, now))
+
+
+def deferral_ends(state: State, now: float) -> float:
+    """Return an instant by which a task that sleeps now has surely woken, if all goes well."""
+    due = next_deadline(state, now) + state.limits.max_runtime / state.limits.speed
+    ends = [state.entries[n].ends for n in state.waves[state.wave] if state.entries[n].ends is not None]
+    if state.phase is Phase.SLEEPING:
+        return max(state.wake_at or now, now)
+    return max([due, *(end for end in ends if end is not None)])
 
 
 def run_ends(state: State, now: float) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airflow_sm_prefer.model.job import Observation
 from airflow_sm_prefer.model.verdict import Judgement
+from airflow_sm_prefer.placement.plans import PlanStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,9 @@ class Found:
         first_submit: When that task instance first submitted since its last clear.
         pending_spent: What of the budget was spent before that job.
         max_pending: The MaxPendingTimeInSeconds that it was sent with.
+        max_runtime: How long it may take once it has begun, in seconds, if that is known.
+        recoveries: How often that task instance had started again after a failure.
+        wave: Which wave of the list it was sent for.
         waits: False if it was submitted without waiting: then nothing of ours stops it.
     """
 
@@ -37,16 +42,32 @@ class Found:
     first_submit: float | None = None
     pending_spent: float = 0.0
     max_pending: float | None = None
+    max_runtime: float | None = None
+    recoveries: int = 0
+    wave: int = 0
     waits: bool = True
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether this try goes on where the one left off that submitted the job, and with the same request."""
+        return self.is_retry and not self.differs
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """AWS has created the job, now or in a call whose answer was lost."""
+    """AWS has created the job, now or in a call whose answer was lost.
+
+    Attributes:
+        name: Its name.
+        arn: Its ARN.
+        max_pending: The MaxPendingTimeInSeconds that AWS holds it to, if any.
+        max_runtime: How long it may take once it has begun, in seconds; None if that is as the state has it.
+    """
 
     name: str
     arn: str
     max_pending: float | None = None
+    max_runtime: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +110,21 @@ class Woken:
     """The instant that was slept for has come."""
 
 
-Event = Begun | Found | Created | NameTaken | Refused | NoAnswer | Seen | Unseen | Woken
+@dataclass(frozen=True, slots=True)
+class PlansSeen:
+    """How the training plans of some entries stand, by their indices; None where AWS doesn't say."""
+
+    plans: Mapping[int, PlanStatus | None]
+
+
+Event = Begun | Found | Created | NameTaken | Refused | NoAnswer | Seen | Unseen | Woken | PlansSeen
+
+
+@dataclass(frozen=True, slots=True)
+class AskPlans:
+    """Ask AWS how the training plans of these entries stand."""
+
+    entries: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,4 +177,4 @@ class Tell:
     warning: bool = False
 
 
-Command = Submit | Stop | Watch | Sleep | Finish | Fail | Tell
+Command = AskPlans | Submit | Stop | Watch | Sleep | Finish | Fail | Tell

@@ -5,18 +5,21 @@ operator in a worker, the trigger, a test, a simulation) carries the commands ou
 
                       Submit                      Watch
     NEW ──Begun──▶ SUBMITTING ──Created──▶ WATCHING ──────▶ OVER    (Finish, Fail)
-     │                ▲   │                   │
-     └─Found──────────┤   └─Refused─▶ SLEEPING│Stop
-                      │                 │     ▼
-                      └──────Woken──────┘  STOPPING ──▶ SUBMITTING or OVER
+     │               ▲ ▲  │                   │
+     └─Found─────────┤ │  └─Refused─▶ SLEEPING│Stop
+                     │ │                 │    ▼
+            AskPlans ┴ └──────Woken──────┘  STOPPING ──▶ SUBMITTING or OVER
+            PlansSeen
 
 It does no I/O and has no clock: ``now`` is in seconds since 1970 and ``jitter`` is a number from 0 to 1 that the
-caller drew. A list of several waves goes down wave by wave, then round by round, until its budget ends.
+caller drew. A list of several waves goes down wave by wave, then round by round, until its budget ends. A job that AWS
+fails or takes the instances from is started again where the author allows it. Each part of that has a module:
+``submitting``, ``reservations`` (training plans), ``quotas``, ``watching`` and ``recovery``.
 """
 
 from __future__ import annotations
 
-from airflow_sm_prefer.placement import submitting, watching
+from airflow_sm_prefer.placement import quotas, reservations, submitting, watching
 from airflow_sm_prefer.placement.events import (
     Begun,
     Command,
@@ -25,6 +28,7 @@ from airflow_sm_prefer.placement.events import (
     Found,
     NameTaken,
     NoAnswer,
+    PlansSeen,
     Refused,
     Seen,
     Unseen,
@@ -37,7 +41,7 @@ Step = tuple[State, tuple[Command, ...]]
 #: Which events each phase has an answer to.
 _EXPECTED: dict[Phase, tuple[type, ...]] = {
     Phase.NEW: (Begun, Found),
-    Phase.SUBMITTING: (Created, NameTaken, Refused, NoAnswer),
+    Phase.SUBMITTING: (PlansSeen, Created, NameTaken, Refused, NoAnswer),
     Phase.WATCHING: (Seen, Unseen),
     Phase.STOPPING: (Seen, Unseen),
     Phase.SLEEPING: (Woken,),
@@ -65,9 +69,17 @@ def step(state: State, event: Event, now: float, jitter: float) -> Step:
             return submitting.submit(state, now, jitter)
         case Found():
             return watching.take_up(state, event, now, jitter)
+        case PlansSeen():
+            return reservations.seen(state, event, now, jitter)
         case Created() | NameTaken() | Refused() | NoAnswer():
-            return submitting.answered(state, event, now, jitter)
+            return _answered(state, event, now, jitter)
         case Seen():
             return watching.seen(state, event.observation, now, jitter)
         case _:
             return watching.unseen(state, event.judgement, now)
+
+
+def _answered(state: State, event: Created | NameTaken | Refused | NoAnswer, now: float, jitter: float) -> Step:
+    if isinstance(event, Refused) and event.judgement.verdict in quotas.VERDICTS:
+        return quotas.refused(state, event.judgement, now, jitter)
+    return submitting.answered(state, event, now, jitter)

@@ -33,6 +33,7 @@ class Ownership:
         pending_spent: Seconds of the pending budget that were spent before this job.
         recoveries: How often the task instance had started again after a failure.
         waits: False for a job that was submitted without waiting: nothing of ours ever stops it.
+        wave: Which wave of its list it was sent for.
         pieces: The task instance in full, in pieces, where ``task`` had to be cut.
     """
 
@@ -46,6 +47,7 @@ class Ownership:
     pending_spent: float = 0.0
     recoveries: int = 0
     waits: bool = True
+    wave: int = 0
     pieces: tuple[str, ...] = ()
 
     @property
@@ -81,6 +83,7 @@ class Ownership:
             "pending-spent": f"{self.pending_spent:.0f}",
             "recoveries": str(self.recoveries),
             "waits": "yes" if self.waits else "no",
+            "wave": str(self.wave),
             **{f"task-{number}": piece for number, piece in enumerate(self.pieces, 1)},
         }
         return [{"Key": PREFIX + key, "Value": value} for key, value in values.items()]
@@ -101,6 +104,7 @@ class Ownership:
                 pending_spent=float(read["pending-spent"]),
                 recoveries=int(read["recoveries"]),
                 waits=read["waits"] != "no",
+                wave=int(read.get("wave", "0")),
                 pieces=tuple(read[key] for key in _PIECES if key in read),
             )
         except (KeyError, ValueError):

@@ -97,16 +97,30 @@ def _native(entry: InstancePreference, uniform: int | None) -> dict[str, Any]:
 def _bound_waiting(request: dict[str, Any], wave: Wave, limit: int) -> None:
     """Tell AWS how long the job may wait, in the way that its kind of capacity knows.
 
-    Spot jobs have MaxWaitTimeInSeconds for waiting and running together; CPU types know no limit at all
-    (https://docs.aws.amazon.com/sagemaker/latest/dg/train-get-capacity.html).
+    Spot jobs have MaxWaitTimeInSeconds for waiting and running together, which all others refuse; CPU types know no
+    limit at all (https://docs.aws.amazon.com/sagemaker/latest/dg/train-get-capacity.html).
     """
     if any(entry.kind is CapacityKind.SPOT for entry in wave.preferences):
-        request["EnableManagedSpotTraining"] = True
-        stopping = request.setdefault("StoppingCondition", {})
-        stopping.setdefault("MaxRuntimeInSeconds", DEFAULT_MAX_RUNTIME)
-        stopping.setdefault("MaxWaitTimeInSeconds", stopping["MaxRuntimeInSeconds"] + limit)
-    elif _honours_pending_limit(request):
+        _ask_for_spot(request, limit)
+        return
+    if wave.preferences:
+        request.get("StoppingCondition", {}).pop("MaxWaitTimeInSeconds", None)
+    if _honours_pending_limit(request):
         request.setdefault("StoppingCondition", {})["MaxPendingTimeInSeconds"] = limit
+
+
+def _ask_for_spot(request: dict[str, Any], limit: int) -> None:
+    """Make it a managed spot job, without what AWS takes for other capacity only: a pending limit and warm pools.
+
+    Sources: https://docs.aws.amazon.com/sagemaker/latest/dg/train-get-capacity.html and
+    https://docs.aws.amazon.com/sagemaker/latest/dg/train-warm-pools.html
+    """
+    request["EnableManagedSpotTraining"] = True
+    request.get("ResourceConfig", {}).pop("KeepAlivePeriodInSeconds", None)
+    stopping = request.setdefault("StoppingCondition", {})
+    stopping.pop("MaxPendingTimeInSeconds", None)
+    runtime = stopping.setdefault("MaxRuntimeInSeconds", DEFAULT_MAX_RUNTIME)
+    stopping.setdefault("MaxWaitTimeInSeconds", runtime + limit)
 
 
 def _honours_pending_limit(request: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
@@ -26,7 +26,9 @@ VERSION = 1
 #: The most that a state may take as JSON: it is a row in Airflow's database, once a wait.
 SIZE_LIMIT = 8192
 
+#: How much of AWS's words is kept of each attempt, and how much where there are too many of them.
 _REASON_LENGTH = 300
+_REASON_LENGTHS = (_REASON_LENGTH, 120, 40, 1)
 
 
 class Phase(StrEnum):
@@ -47,15 +49,28 @@ class StopReason(StrEnum):
     PATIENCE = "patience"
     SUPERSEDED = "superseded"
     TOO_LONG = "too_long"
+    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One preference, as the log and the decision record name it; a count of 0 is the request's own affair."""
+    """One preference, as the log and the decision record name it.
+
+    Attributes:
+        instance_type: The type.
+        count: How many of it; 0 is the request's own affair.
+        kind: Where they come from.
+        plan: The ARN of the training plan that it may run on, if any.
+        waits: Whether that plan is waited for.
+        ends: When the plan's last block ends, once AWS has said so.
+    """
 
     instance_type: str
     count: int
     kind: CapacityKind = CapacityKind.ON_DEMAND
+    plan: str | None = None
+    waits: bool = False
+    ends: float | None = None
 
     def __str__(self) -> str:
         if not self.count:
@@ -133,6 +148,13 @@ class State:
         attempts: What was tried, folded.
         fingerprint: What the job does.
         recoveries: How often it was started again after a failure.
+        recover: How often it may be.
+        recover_any: Whether after an error of the user's script too.
+        one_by_one: Whether this wave's entries are sent one by one: a quota refused them, and named none.
+        asked: Whether AWS has been asked about this wave's training plans in this round.
+        throttled_since: Since when AWS takes no requests.
+        patience_more: Seconds by which the current job's patience is longer, for what throttling had held it up.
+        lost_at: Since when the current job is without the instances that it had.
     """
 
     kind: JobKind
@@ -166,14 +188,51 @@ class State:
     attempts: tuple[Attempts, ...] = ()
     fingerprint: str = ""
     recoveries: int = 0
+    recover: int = 0
+    recover_any: bool = False
+    one_by_one: bool = False
+    asked: bool = False
+    throttled_since: float | None = None
+    patience_more: float = 0.0
+    lost_at: float | None = None
+
+    @property
+    def remaining(self) -> tuple[int, ...]:
+        """The entries of the current wave that are neither dropped nor left out, in order."""
+        return tuple(n for n in self.waves[self.wave] if n not in self.dropped | self.left_out)
+
+    @property
+    def in_flight(self) -> tuple[int, ...]:
+        """The entries of the current wave that go out together."""
+        return self.remaining[:1] if self.one_by_one else self.remaining
+
+    @property
+    def without(self) -> frozenset[int]:
+        """The entries that the current wave goes out without, and those of other waves that are out of the list."""
+        return self.dropped | self.left_out | (frozenset(self.remaining) - frozenset(self.in_flight))
+
+    @property
+    def anything_left(self) -> bool:
+        """Whether an entry is left that may be had some time."""
+        return len(self.dropped) < len(self.entries)
+
+    def is_of_the_same_list(self, other: State) -> bool:
+        """Whether two states are about the same entries, cut into the same waves."""
+        return self.waves == other.waves and list(map(str, self.entries)) == list(map(str, other.entries))
 
     def but(self, **changes: Any) -> State:
         """Return this state with some fields changed."""
         return dataclasses.replace(self, **changes)
 
+    def with_entry(self, index: int, **changes: Any) -> State:
+        """Return this state with some of what it knows about an entry changed."""
+        entries = list(self.entries)
+        entries[index] = dataclasses.replace(entries[index], **changes)
+        return self.but(entries=tuple(entries))
+
     def with_attempt(self, verdict: Verdict, reason: str, now: float) -> State:
         """Return this state with an attempt of the current wave added to its record."""
-        kept = list(self.attempts)
+        kept, now = list(self.attempts), round(now, 1)
         text = shortened(reason, _REASON_LENGTH)
         for n, past in enumerate(kept):
             if (past.wave, past.verdict) == (self.wave, verdict):
@@ -186,15 +245,33 @@ class State:
     def to_json(self) -> dict[str, Any]:
         """Return the wire form: plain JSON types only.
 
+        Where it would be too large, AWS's words are cut shorter, and at last all attempts of a wave become one.
+
         Raises:
-            StateUnreadable: it is larger than 8 KB, so that it would not be stored in full.
+            StateUnreadable: it is larger than 8 KB even so, and would not be stored in full.
         """
-        wire = {"version": VERSION, **_plain(dataclasses.asdict(self))}
-        size = len(json.dumps(wire))
-        if size > SIZE_LIMIT:
-            msg = f"The task's state takes {size} bytes, and {SIZE_LIMIT} are the most: shorten the preference list."
-            raise StateUnreadable(msg)
-        return wire
+        size = 0
+        for attempts in self._fewer_words():
+            wire = {"version": VERSION, **_plain(dataclasses.asdict(self.but(attempts=attempts)))}
+            size = len(json.dumps(wire))
+            if size <= SIZE_LIMIT:
+                return wire
+        msg = f"The task's state takes {size} bytes, and {SIZE_LIMIT} are the most: shorten the preference list."
+        raise StateUnreadable(msg)
+
+    def _fewer_words(self) -> Iterator[tuple[Attempts, ...]]:
+        """Give the account of what was tried, each time shorter."""
+        attempts = self.attempts
+        for length in _REASON_LENGTHS:
+            attempts = tuple(dataclasses.replace(past, reason=shortened(past.reason, length)) for past in attempts)
+            yield attempts
+        folded: dict[int, Attempts] = {}
+        for past in sorted(attempts, key=lambda past: past.last):
+            before = folded.get(past.wave, dataclasses.replace(past, count=0))
+            folded[past.wave] = dataclasses.replace(
+                past, count=before.count + past.count, first=min(before.first, past.first)
+            )
+        yield tuple(folded.values())
 
     @classmethod
     def from_json(cls, wire: Mapping[str, Any]) -> Self:
@@ -217,9 +294,9 @@ class State:
 
 
 def _plain(value: Any) -> Any:
-    """Turn enums and sets into what JSON has, and leave out what says nothing."""
+    """Turn enums and sets into what JSON has, and leave out what says nothing; every flag is false by default."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items() if item is not None}
+        return {key: _plain(item) for key, item in value.items() if item is not None and item is not False}
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, StrEnum):
@@ -239,7 +316,8 @@ def _as_is(value: Any) -> Any:
 
 
 def _read_entry(wire: Mapping[str, Any]) -> Entry:
-    return Entry(wire["instance_type"], wire["count"], CapacityKind(wire.get("kind", "on_demand")))
+    others = {key: value for key, value in wire.items() if key != "kind"}
+    return Entry(**_fields_of(Entry, others), kind=CapacityKind(wire.get("kind", "on_demand")))
 
 
 def _read_attempts(wire: Mapping[str, Any]) -> Attempts:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from airflow_sm_prefer.model.preference import CapacityKind
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.model.words import span
 from airflow_sm_prefer.placement import budget, telling
 from airflow_sm_prefer.placement.events import (
+    AskPlans,
     Command,
     Created,
     Fail,
@@ -35,18 +39,22 @@ _UNREACHABLE_PAUSE = 30.0
 
 
 def submit(state: State, now: float, jitter: float) -> Step:
-    """Submit the current wave, or the next one that has an entry left, unless the budget is over."""
-    began = now if state.wait_began is None else state.wait_began
-    state = state.but(first_submit=state.first_submit or now, wait_began=began)
+    """Submit the current wave, or the next one that has an entry left, unless the budget is over.
+
+    AWS is asked about the wave's training plans first, once in a round.
+    """
+    state = state.but(phase=Phase.SUBMITTING, wait_began=now if state.wait_began is None else state.wait_began)
     if budget.left(state, now) < 1.0:
         return _out_of_budget(state, now)
     if budget.is_too_long(state, now):
-        return _fail(state, Judgement(Verdict.LIMIT_REACHED, telling.too_long(state)))
-    missing = state.dropped | state.left_out
-    if not set(state.waves[state.wave]) - missing:
+        return fail(state, Judgement(Verdict.LIMIT_REACHED, telling.too_long(state)))
+    if not state.remaining:
         return onward(state, now, jitter)
-    state = state.but(phase=Phase.SUBMITTING, stop=None, stop_sent=None)
-    return state, (Submit(state.submission + 1, state.wave, missing),)
+    planned = tuple(n for n in state.remaining if state.entries[n].kind is CapacityKind.TRAINING_PLAN)
+    if planned and not state.asked:
+        return state, (AskPlans(planned),)
+    state = state.but(first_submit=state.first_submit or now, stop=None, stop_sent=None)
+    return state, (Submit(state.submission + 1, state.wave, state.without),)
 
 
 def answered(state: State, event: Created | NameTaken | Refused | NoAnswer, now: float, jitter: float) -> Step:
@@ -65,8 +73,18 @@ def answered(state: State, event: Created | NameTaken | Refused | NoAnswer, now:
             return _refused(state, event.judgement, now, jitter)
 
 
+def passed_over(state: State, now: float, jitter: float) -> Step:
+    """Go on though what was sent had no capacity: with the wave's next entry if they go one by one, else onward."""
+    if state.one_by_one:
+        state = state.but(left_out=state.left_out | set(state.in_flight), asked=False)
+        if state.remaining:
+            return submit(state, now, jitter)
+    return onward(state, now, jitter)
+
+
 def onward(state: State, now: float, jitter: float) -> Step:
     """Go on down the list: the next wave, or the next round after a pause."""
+    state = state.but(asked=False, one_by_one=False)
     if state.wave + 1 < len(state.waves):
         return submit(state.but(wave=state.wave + 1), now, jitter)
     began = now if state.wait_began is None else state.wait_began
@@ -81,9 +99,18 @@ def onward(state: State, now: float, jitter: float) -> Step:
     return state.but(phase=Phase.SLEEPING, wake_at=until, job_name="", job_arn=""), (told, Sleep(until))
 
 
+def fail(state: State, judgement: Judgement) -> Step:
+    """End the task without success."""
+    return state.but(phase=Phase.OVER), (Fail(judgement),)
+
+
 def _created(state: State, event: Created, now: float) -> Step:
+    limits, since = state.limits, state.throttled_since
     state = state.but(
         phase=Phase.WATCHING,
+        limits=replace(limits, max_runtime=event.max_runtime or limits.max_runtime),
+        patience_more=0.0 if since is None else max(0.0, now - since) * limits.speed,
+        throttled_since=None,
         submission=state.submission + 1,
         job_name=event.name,
         job_arn=event.arn,
@@ -96,6 +123,7 @@ def _created(state: State, event: Created, now: float) -> Step:
         selected_type=None,
         selected_count=None,
         capacity_at=None,
+        lost_at=None,
     )
     return state, (Tell(telling.submitted(state, now)), Watch(budget.next_deadline(state, now)))
 
@@ -110,43 +138,22 @@ def _no_answer(state: State, event: NoAnswer, now: float, jitter: float) -> Step
 def _refused(state: State, judgement: Judgement, now: float, jitter: float) -> Step:
     match judgement.verdict:
         case Verdict.THROTTLED:
-            state = state.but(refusals=state.refusals + 1)
+            since = now if state.throttled_since is None else state.throttled_since
+            state = state.but(refusals=state.refusals + 1, throttled_since=since)
             told = Tell("AWS takes no more requests for now (throttled): trying again shortly.")
             return _sleep(state, told if state.refusals == 1 else None, now, _throttle_pause(state.refusals, jitter))
         case Verdict.CREDENTIALS | Verdict.UNREACHABLE:
             return _unreachable(state, judgement, now)
-        case Verdict.QUOTA_BUSY | Verdict.QUOTA_ZERO | Verdict.TYPE_UNAVAILABLE:
-            return _quota(state, judgement, now, jitter)
         case Verdict.CAPACITY:
-            return onward(state.with_attempt(judgement.verdict, judgement.text, now), now, jitter)
+            return passed_over(state.with_attempt(judgement.verdict, judgement.text, now), now, jitter)
         case _:
-            return _fail(state.with_attempt(judgement.verdict, judgement.text, now), judgement)
-
-
-def _quota(state: State, judgement: Judgement, now: float, jitter: float) -> Step:
-    """Leave the entry out that the quota names: for this round if it is busy, for good if it will never do."""
-    state = state.with_attempt(judgement.verdict, judgement.text, now)
-    busy = judgement.verdict is Verdict.QUOTA_BUSY
-    named = {n for n in state.waves[state.wave] if state.entries[n].instance_type == judgement.instance_type}
-    named -= state.dropped | state.left_out
-    if not named:
-        return onward(state, now, jitter) if busy else _fail(state, judgement)
-    told = Tell(telling.left_out(state, named, judgement), warning=True)
-    if busy:
-        state = state.but(left_out=state.left_out | named)
-    else:
-        state = state.but(dropped=state.dropped | named)
-        if not _anything_left(state):
-            return _fail(state, judgement)
-    rest = set(state.waves[state.wave]) - state.dropped - state.left_out
-    following, commands = submit(state, now, jitter) if rest else onward(state, now, jitter)
-    return following, (told, *commands)
+            return fail(state.with_attempt(judgement.verdict, judgement.text, now), judgement)
 
 
 def _unreachable(state: State, judgement: Judgement, now: float) -> Step:
     since = now if state.unseen_since is None else state.unseen_since
     if now - since >= _UNREACHABLE_LIMIT:
-        return _fail(state, judgement)
+        return fail(state, judgement)
     state = state.but(unseen_since=since)
     return _sleep(
         state,
@@ -166,15 +173,7 @@ def _sleep(state: State, told: Tell | None, now: float, seconds: float) -> Step:
 def _out_of_budget(state: State, now: float) -> Step:
     last = state.attempts[-1] if state.attempts else None
     verdict = last.verdict if last and last.verdict is Verdict.QUOTA_BUSY else Verdict.CAPACITY
-    return _fail(state, Judgement(verdict, telling.out_of_budget(state, now)))
-
-
-def _fail(state: State, judgement: Judgement) -> Step:
-    return state.but(phase=Phase.OVER), (Fail(judgement),)
-
-
-def _anything_left(state: State) -> bool:
-    return len(state.dropped) < len(state.entries)
+    return fail(state, Judgement(verdict, telling.out_of_budget(state, now)))
 
 
 def _pause(rounds: int, jitter: float) -> float:

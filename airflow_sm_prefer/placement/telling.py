@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from airflow_sm_prefer.clock import utc
 from airflow_sm_prefer.model.job import Observation
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.model.words import ordinal, shortened, span
 from airflow_sm_prefer.placement import budget
 from airflow_sm_prefer.placement.events import Tell
-from airflow_sm_prefer.placement.state import State
+from airflow_sm_prefer.placement.plans import Standing
+from airflow_sm_prefer.placement.state import Entry, State
 
 _REASON_LENGTH = 500
 
 
 def submitted(state: State, now: float) -> str:
     """Say what was submitted, in which order it may be had, and how long that may take."""
-    wave = [n for n in state.waves[state.wave] if n not in state.dropped | state.left_out]
-    choices = ", else ".join(str(state.entries[n]) for n in wave)
+    choices = ", else ".join(str(state.entries[n]) for n in state.in_flight)
     waiting = f"for at most {span(budget.left(state, now))}"
     patience = budget.patience_ends(state)
-    if patience is not None:
-        waiting += f", the next choice after {span(state.limits.patience)}"
+    if patience is not None and patience < budget.deadline(state, now):
+        waiting += f", the next choice after {span(budget.patience(state))}"
     return f"Submitted {state.job_name}: {choices}. Waiting for capacity, {waiting}."
 
 
@@ -28,6 +29,7 @@ def progress(state: State, job: Observation, now: float) -> list[Tell]:
     told = []
     if job.has_capacity and state.capacity_at is None:
         told.append(Tell(_capacity(state, job, now)))
+        told += [Tell(text, warning=True) for text in _not_as_meant(state, job)]
     if status_of(job) != state.status:
         told.append(Tell(_status(job)))
     return told
@@ -40,28 +42,60 @@ def status_of(job: Observation) -> str:
 
 def chosen(state: State, job: Observation) -> int | None:
     """Return which entry of the list got the capacity, by its index; None if that can't be said."""
-    wave = [n for n in state.waves[state.wave] if n not in state.dropped | state.left_out]
     if job.selected_type is None:
-        return wave[0] if len(wave) == 1 else None
-    return next((n for n in wave if state.entries[n].instance_type == job.selected_type), None)
+        return state.in_flight[0] if len(state.in_flight) == 1 else None
+    return next((n for n in state.in_flight if state.entries[n].instance_type == job.selected_type), None)
 
 
 def out_of_budget(state: State, now: float) -> str:
     """Say that nothing had capacity in time."""
-    limits = state.limits
-    if limits.start_by is not None and now >= limits.start_by - 1.0:
+    limits, start_by = state.limits, budget.start_by(state)
+    if start_by is not None and now >= start_by - 1.0:
         by = "by start_by"
     else:
         by = f"within max_pending ({span(limits.budget)})"
     choices = ", ".join(map(str, state.entries)) or "the instances of the request"
-    text = f"Nothing had capacity {by}: {choices}. Waited {span(budget.spent(state, now))}."
+    again = " again" if state.recoveries else ""
+    text = f"Nothing had capacity{again} {by}: {choices}. Waited {span(budget.spent(state, now))}."
     refused = [past for past in state.attempts if past.verdict is Verdict.QUOTA_BUSY]
     return text + (f" AWS said: {refused[-1].reason}" if refused else "")
 
 
 def out_of_patience(state: State) -> str:
     """Say that a wave had its time."""
-    return f"No capacity within the patience of {span(state.limits.patience)}."
+    return f"No capacity within the patience of {span(budget.patience(state))}."
+
+
+def not_back(state: State) -> str:
+    """Say that an interrupted job has not come back."""
+    return f"Without instances since it was interrupted, for the patience of {span(state.limits.patience)}."
+
+
+def lost_capacity(state: State, said: str) -> str:
+    """Say that a job has lost the capacity that it ran on."""
+    on_plan = state.selected is not None and state.entries[state.selected].plan is not None
+    what = "The reservation that it ran on has ended" if on_plan else "It has lost the instances that it ran on"
+    return f"{what}. AWS said: {said}"
+
+
+def started_again(ended: State, judgement: Judgement) -> str:
+    """Say that the job is started again, and why."""
+    number = f"{ended.recoveries + 1} of {ended.recover}"
+    why = f"{judgement.verdict.replace('_', ' ')}: {shortened(judgement.text, _REASON_LENGTH)}"
+    dropped = ""
+    if judgement.verdict is Verdict.UNFIT_TYPE and ended.selected is not None:
+        dropped = f" {ended.entries[ended.selected]} is dropped."
+    return f"{ended.job_name} is started again ({number}), from its checkpoints if it writes any. {why}{dropped}"
+
+
+def no_more_recoveries(ended: State) -> str:
+    """Say that the job was started again as often as it may be."""
+    return f"It was started again {ended.recoveries} times, which is as often as recover={ended.recover} allows."
+
+
+def nothing_fits(ended: State) -> str:
+    """Say that the last entry has turned out to be unfit."""
+    return f"Nothing else is left on the list that {ended.job_name} could be started again on."
 
 
 def too_long(state: State) -> str:
@@ -95,6 +129,30 @@ def left_out(state: State, named: set[int], judgement: Judgement) -> str:
     return f"Left out {until}: {entries}. AWS said: {shortened(judgement.text, _REASON_LENGTH)}"
 
 
+def one_by_one(judgement: Judgement) -> str:
+    """Say that a quota doesn't tell which entries it refuses."""
+    said = shortened(judgement.text, _REASON_LENGTH)
+    return f"A quota refuses the request and names none of its entries: they are sent one by one. AWS said: {said}"
+
+
+def plan(state: State, index: int, how: Standing, what: str) -> str:
+    """Say what is done about an entry for how its training plan stands."""
+    return f"{state.entries[index]} {what}: {plan_why(state, index, how)}."
+
+
+def plan_why(state: State, index: int, how: Standing) -> str:
+    """Say how an entry's training plan stands."""
+    begins = f" (next at {_instant(how.begins)})" if how.begins is not None else ""
+    return f"training plan {_plan_name(state.entries[index])} {how.why}{begins}"
+
+
+def waits_for_plan(state: State, index: int, how: Standing, now: float) -> str:
+    """Say until when the task sleeps for a plan."""
+    ahead = span(((how.begins or now) - now) * state.limits.speed)
+    why = plan_why(state, index, how)
+    return f"{state.entries[index]} is waited for, which max_pending isn't charged for: {why}, in {ahead}."
+
+
 def unseen(state: State, judgement: Judgement, now: float) -> str:
     """Say that AWS can't be asked, and since when."""
     since = span(now - (state.unseen_since or now))
@@ -116,6 +174,29 @@ def _capacity(state: State, job: Observation, now: float) -> str:
         "the only choice" if len(state.entries) == 1 else f"the {ordinal(index + 1)} of {len(state.entries)} choices"
     )
     return f"{job.name} has capacity: {state.entries[index]}, {which}, after {waited}."
+
+
+def _not_as_meant(state: State, job: Observation) -> list[str]:
+    """Say in what a job runs on other capacity than it was sent for, as far as AWS shows that."""
+    index = chosen(state, job)
+    if index is None:
+        listed = job.selected_type is None or not state.entries[0].count
+        return [] if listed else [f"{job.name} runs on {job.selected_type}, which was not asked for."]
+    entry, told = state.entries[index], []
+    if job.selected_count not in {None, entry.count}:
+        told.append(f"{job.name} runs on {job.selected_count} instances, and {entry.count} were asked for.")
+    if job.training_plan_arn not in {None, entry.plan}:
+        asked = f"training plan {_plan_name(entry)}" if entry.plan else "none"
+        told.append(f"{job.name} runs on training plan {job.training_plan_arn}, and {asked} was asked for.")
+    return told
+
+
+def _plan_name(entry: Entry) -> str:
+    return (entry.plan or "").rpartition("/")[2]
+
+
+def _instant(instant: float) -> str:
+    return f"{utc(instant):%Y-%m-%d %H:%M} UTC"
 
 
 def _status(job: Observation) -> str:

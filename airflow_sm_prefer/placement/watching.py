@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from airflow_sm_prefer.model.job import Observation
 from airflow_sm_prefer.model.verdict import Judgement, Verdict, judge_end
-from airflow_sm_prefer.placement import budget, submitting, telling
+from airflow_sm_prefer.placement import budget, quotas, recovery, submitting, telling
 from airflow_sm_prefer.placement.events import Command, Fail, Finish, Found, Stop, Tell, Watch
+from airflow_sm_prefer.placement.plans import END_MARGIN
 from airflow_sm_prefer.placement.state import Phase, State, StopReason
 
 Step = tuple[State, tuple[Command, ...]]
 
 #: A stop that AWS acknowledged but that shows no effect is sent again after this many real seconds.
 _STOP_AGAIN = 60.0
+
+#: How far a plan's end as AWS gives it, and that of a job on it, may be apart, in AWS's seconds.
+_SKEW = 120.0
 
 #: How long a running job may be unknown to AWS, or we without credentials, in real seconds.
 _UNSEEN_LIMIT = 600.0
@@ -24,10 +30,10 @@ def take_up(state: State, found: Found, now: float, jitter: float) -> Step:
     """Decide about the job that an earlier try of this task instance left: adopt it, end it, or leave it behind."""
     state = state.but(submission=max(state.submission, found.submission))
     if found.is_retry:
-        state = state.but(first_submit=found.first_submit)
+        state = state.but(first_submit=found.first_submit, recoveries=max(state.recoveries, found.recoveries))
     if not found.seen.is_terminal:
         return _take_up_live(state, found, now, jitter)
-    if found.is_retry and not found.differs and found.seen.status == "Completed":
+    if found.goes_on and found.seen.status == "Completed":
         state = _adopted(state, found, now)
         told = Tell(f"{found.seen.name} completed meanwhile: its result is taken, and no new job is created.")
         following, commands = seen(state, found.seen, now, jitter)
@@ -62,7 +68,7 @@ def unseen(state: State, judgement: Judgement, now: float) -> Step:
 
 
 def _take_up_live(state: State, found: Found, now: float, jitter: float) -> Step:
-    if found.is_retry and not found.differs:
+    if found.goes_on:
         state = _adopted(state, found, now)
         told = Tell(f"{found.seen.name} was submitted by an earlier try and is still there: watching it again.")
         following, commands = seen(state, found.seen, now, jitter)
@@ -91,6 +97,8 @@ def _adopted(state: State, found: Found, now: float) -> State:
         job_name=found.seen.name,
         job_arn=found.arn,
         max_pending=found.max_pending,
+        limits=replace(state.limits, max_runtime=found.max_runtime or state.limits.max_runtime),
+        wave=found.wave,
         submitted=submitted,
         first_submit=found.first_submit or submitted,
         pending_spent=found.pending_spent,
@@ -100,7 +108,7 @@ def _adopted(state: State, found: Found, now: float) -> State:
 
 def _noted(state: State, job: Observation, now: float) -> State:
     """Write down what the look has shown: the status, and the capacity once there is some."""
-    state = state.but(status=telling.status_of(job))
+    state = state.but(status=telling.status_of(job), lost_at=None if job.is_terminal else job.lost_at)
     if not job.has_capacity or state.capacity_at is not None:
         return state
     at = job.capacity_at or now
@@ -123,6 +131,8 @@ def _still_running(state: State, now: float) -> Step:
         patience = budget.patience_ends(state)
         if patience is not None and now >= patience:
             return _stop(state, StopReason.PATIENCE, telling.out_of_patience(state), now)
+    elif _is_past(budget.back_by(state), now):
+        return _stop(state, StopReason.INTERRUPTED, telling.not_back(state), now)
     return state, (Watch(budget.next_deadline(state, now)),)
 
 
@@ -143,12 +153,14 @@ def _ended(state: State, job: Observation, now: float, jitter: float) -> Step:
     if reason is StopReason.SUPERSEDED:
         return submitting.submit(_left_behind(state), now, jitter)
     if job.status == "Completed":
-        return state.but(phase=Phase.OVER), (Finish(),)
+        return state.with_attempt(Verdict.SUCCEEDED, "the job completed", now).but(phase=Phase.OVER), (Finish(),)
     judgement = _judged(state, job, now)
+    if judgement.verdict in quotas.VERDICTS and state.capacity_at is None:
+        return quotas.refused(_left_behind(state), judgement, now, jitter)
     state = state.with_attempt(judgement.verdict, judgement.text, now)
     if judgement.verdict is not Verdict.CAPACITY:
-        return state.but(phase=Phase.OVER), (Fail(judgement),)
-    return submitting.onward(_left_behind(state), now, jitter)
+        return recovery.after(state, _left_behind(state), judgement, now, jitter)
+    return submitting.passed_over(_left_behind(state), now, jitter)
 
 
 def _judged(state: State, job: Observation, now: float) -> Judgement:
@@ -158,18 +170,43 @@ def _judged(state: State, job: Observation, now: float) -> Judgement:
     recognised by when they were due as well.
     """
     if job.status == "Stopped":
-        ended = job.ended or now
-        pending = state.capacity_at is None
-        total = budget.total_ends(state)
-        if state.stop is StopReason.TOO_LONG or (total is not None and ended >= total):
-            return Judgement(Verdict.LIMIT_REACHED, telling.too_long(state))
-        if state.stop is StopReason.PATIENCE or (pending and _is_past(budget.patience_ends(state), ended)):
-            return Judgement(Verdict.CAPACITY, telling.out_of_patience(state))
-        if state.stop is StopReason.BUDGET or (pending and _is_past(budget.wait_ends(state, now), ended)):
-            return Judgement(Verdict.CAPACITY, telling.out_of_budget(state, ended))
+        ours = _own_stop(state, job, now) or _end_of_plan(state, job, now)
+        if ours is not None:
+            return ours
     speed = state.limits.speed
     pending_limit = None if state.max_pending is None else state.max_pending / speed
-    return judge_end(job, max_pending=pending_limit, max_runtime=state.limits.max_runtime / speed)
+    judgement = judge_end(job, max_pending=pending_limit, max_runtime=state.limits.max_runtime / speed)
+    if judgement.verdict is Verdict.CAPACITY and state.capacity_at is not None:
+        # It had capacity and has lost it: a reservation that ends is told like that too.
+        return Judgement(Verdict.INFRASTRUCTURE, telling.lost_capacity(state, judgement.text))
+    return judgement
+
+
+def _own_stop(state: State, job: Observation, now: float) -> Judgement | None:
+    ended, pending = job.ended or now, state.capacity_at is None
+    if state.stop is StopReason.TOO_LONG or _is_past(budget.total_ends(state), ended):
+        return Judgement(Verdict.LIMIT_REACHED, telling.too_long(state))
+    if state.stop is StopReason.PATIENCE or (pending and _is_past(budget.patience_ends(state), ended)):
+        return Judgement(Verdict.CAPACITY, telling.out_of_patience(state))
+    if state.stop is StopReason.BUDGET or (pending and _is_past(budget.wait_ends(state, now), ended)):
+        return Judgement(Verdict.CAPACITY, telling.out_of_budget(state, ended))
+    interrupted = state.but(lost_at=job.lost_at)
+    if state.stop is StopReason.INTERRUPTED or _is_past(budget.back_by(interrupted), ended):
+        return Judgement(Verdict.SPOT_INTERRUPTION, telling.not_back(state))
+    return None
+
+
+def _end_of_plan(state: State, job: Observation, now: float) -> Judgement | None:
+    """Tell the end of a training plan from a person's stop: AWS doesn't, but for the time at which it comes."""
+    if job.secondary not in {None, "Stopped"}:
+        return None
+    on = state.in_flight if state.selected is None else (state.selected,)
+    ends = [state.entries[n].ends or float("inf") for n in on]
+    if (job.ended or now) < max(ends) - (END_MARGIN + _SKEW) / state.limits.speed:
+        return None
+    if state.capacity_at is None:
+        return Judgement(Verdict.CAPACITY, "The training plan ended before it had instances for the job.")
+    return Judgement(Verdict.INFRASTRUCTURE, telling.lost_capacity(state, "the job is Stopped"))
 
 
 def _is_past(due: float | None, instant: float) -> bool:
@@ -180,6 +217,12 @@ def _left_behind(state: State) -> State:
     """Forget a job that is over, but for its number."""
     return state.but(
         phase=Phase.SUBMITTING,
+        status="",
+        selected=None,
+        selected_type=None,
+        selected_count=None,
+        capacity_at=None,
+        lost_at=None,
         job_name="",
         job_arn="",
         stop=None,

@@ -13,7 +13,6 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_sm_prefer import (
     SageMakerPreferProcessingOperator,
     SageMakerPreferTrainingOperator,
-    on_demand,
     spot,
     training_plan,
 )
@@ -174,9 +173,10 @@ MISTAKES: dict[str, dict[str, Case]] = {
         "training", ["EnableNetworkIsolation", "neither True nor False"], [G5], EnableNetworkIsolation="perhaps"
     ),
     # more than one request
-    "a type twice by name": both(["needs 2 requests", f"entry 2 ({G5})"], [G5, G5]),
-    "spot after On-Demand": only("training", ["needs 2 requests", f"entry 2 ({G5})"], [P5, spot(G5)]),
-    "overrides that differ": both(["needs 2 requests", f"entry 2 ({M5})"], [G5, on_demand(M5, environment={"A": "1"})]),
+    "a job's plan for several requests": only(
+        "training", ["ResourceConfig.TrainingPlanArn", "needs 2", "training_plan("], [P5, P5], {"TrainingPlanArn": PLAN}
+    ),
+    "a list too long to keep": both(["80 entries in 80 requests", "Shorten it"], [G5] * 80),
 }
 
 CASES = [pytest.param(case, id=f"{name}, {kind}") for name, kinds in MISTAKES.items() for kind, case in kinds.items()]
@@ -232,11 +232,16 @@ def test_it_is_refused_when_it_is_rendered_and_not_retried(case: Case, native: b
         ({"check_interval": -1}, ["check_interval=-1"]),
         ({"check_interval": "30"}, ["check_interval='30'"]),
         ({"patience": 1800}, ["patience=1800", "timedelta"]),
+        ({"recover": -1}, ["recover=-1", "0 or more"]),
+        ({"recover": True}, ["recover=True"]),
+        ({"recover_on": "all"}, ["recover_on='all'", "'infrastructure' or 'any'"]),
+        ({"recover": 1, "wait_for_completion": False}, ["recover=1", "wait_for_completion=True"]),
+        ({"prefer": [G5, G5], "wait_for_completion": False}, ["wait_for_completion=False", "needs 2"]),
     ],
 )
 def test_an_argument_that_cannot_work_is_refused(arguments: dict[str, Any], says: list[str], airflow: Airflow) -> None:
     with pytest.raises(InvalidInput) as caught:
-        SageMakerPreferTrainingOperator(task_id="train", config=TRAINING, prefer=[G5], **arguments)
+        SageMakerPreferTrainingOperator(**{"task_id": "train", "config": TRAINING, "prefer": [G5], **arguments})
     check_message(caught.value, says)
 
 
@@ -279,7 +284,7 @@ OVER = plan(blocks=[{"starts": 0, "lasts": "1h"}])
     [
         ([plan()], [training_plan(P4D, arn=PLAN), P5], None, [f"entry 1 ({P4D})", f"december is for {P5}", "own type"]),
         ([plan()], [P4D, "ml.p4de.24xlarge"], PLAN, ["ResourceConfig.TrainingPlanArn", f"december is for {P5}"]),
-        ([OVER], [P4D, training_plan(P5, arn=PLAN)], None, [f"entry 2 ({P5})", "december is Expired", "Active"]),
+        ([OVER], [training_plan(P5, arn=PLAN)], None, [f"entry 1 ({P5})", "december is Expired", "Active"]),
         ([OVER], [P5], PLAN, ["ResourceConfig.TrainingPlanArn", "december is Expired"]),
     ],
 )

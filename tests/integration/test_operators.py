@@ -20,7 +20,6 @@ from airflow_sm_prefer import (
 from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.errors import (
     CapacityTimeout,
-    InvalidPreference,
     JobExists,
     JobLost,
     JobStopped,
@@ -604,20 +603,6 @@ def test_native_false_sends_the_single_type_as_such() -> None:
     with airflow_and_sandbox() as airflow:
         result = airflow.run(training(prefer=["ml.p5.48xlarge"], native=False))
         assert result["Training"]["ResourceConfig"]["InstanceType"] == "ml.p5.48xlarge"
-
-
-@pytest.mark.parametrize(
-    "prefer",
-    [
-        ["ml.p5.48xlarge", "ml.p5.48xlarge"],
-        ["ml.p5.48xlarge", spot("ml.g5.xlarge")],
-        ["ml.g5.xlarge", "ml.g5.2xlarge", "ml.g5.4xlarge", "ml.g5.8xlarge", "ml.g5.12xlarge", "ml.g5.24xlarge"],
-        ["ml.p5.48xlarge", on_demand("ml.p4d.24xlarge", hyperparameters={"a": "b"})],
-    ],
-)
-def test_a_list_of_several_requests_is_refused_where_it_is_written(prefer: list[Any]) -> None:
-    with pytest.raises(InvalidPreference, match="needs 2 requests"):
-        training(prefer=prefer)
 
 
 def test_a_rendered_list_that_is_none_fails_without_a_call_and_without_a_retry() -> None:

@@ -6,8 +6,9 @@ import pytest
 from botocore.stub import Stubber
 
 from airflow_sm_prefer.aws.pacing import Pacing
-from airflow_sm_prefer.aws.plans import PlansApi, PlanStatus
+from airflow_sm_prefer.aws.plans import PlansApi, plan_status
 from airflow_sm_prefer.clock import FakeClock
+from airflow_sm_prefer.placement.plans import PlanStatus
 
 ARN = "arn:aws:sagemaker:us-west-2:123456789012:training-plan/nightly"
 START = datetime(2026, 12, 1, tzinfo=UTC)
@@ -63,7 +64,7 @@ def test_a_plan_is_asked_for_by_its_name_and_read(client, plans):
 
 
 def test_a_plan_that_says_little_is_read_too():
-    status = PlanStatus.from_describe({"TrainingPlanArn": ARN, "Status": "Pending"})
+    status = plan_status({"TrainingPlanArn": ARN, "Status": "Pending"})
     assert (status.instance_types, status.available, status.start) == (frozenset(), 0, None)
 
 

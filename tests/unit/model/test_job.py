@@ -88,3 +88,26 @@ def test_keys_differ_by_kind() -> None:
     assert JobKind.TRAINING.arn_key == "TrainingJobArn"
     assert JobKind.TRAINING.status_key == "TrainingJobStatus"
     assert resources_of(JobKind.PROCESSING, {"ProcessingResources": None}) == {}
+
+
+@pytest.mark.parametrize(
+    ("statuses", "lost_at"),
+    [
+        (["Starting", "Pending"], None),
+        (["Pending", "Downloading", "Training"], None),
+        (["Downloading", "Training", "Interrupted"], 2),
+        (["Downloading", "Interrupted", "Pending"], 1),
+        (["Training", "Interrupted", "Starting"], 1),
+        (["Training", "Interrupted", "Starting", "Downloading"], None),
+        (["Training", "Interrupted", "Training", "Interrupted"], 3),
+        (["Training", "Interrupted", "Stopping", "Stopped"], 1),
+        (["Training", "Pending"], 1),
+    ],
+)
+def test_since_when_a_job_is_without_its_instances_is_read_from_its_statuses(
+    statuses: list[str], lost_at: int | None
+) -> None:
+    transitions = [{"Status": status, "StartTime": at(n)} for n, status in enumerate(statuses)]
+    response = {"TrainingJobName": "t", "SecondaryStatusTransitions": transitions}
+    lost = Observation.from_describe(JobKind.TRAINING, response).lost_at
+    assert lost == (None if lost_at is None else 1_800_000_000 + lost_at)

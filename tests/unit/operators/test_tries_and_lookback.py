@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from airflow_sm_prefer import spot
 from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
 from airflow_sm_prefer.model.job import JobKind
-from airflow_sm_prefer.operators.lookback import look_back
+from airflow_sm_prefer.operators.lookback import found_job, look_back
 from airflow_sm_prefer.operators.plan import Plan, make_plan
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.placement.events import Begun, Found
@@ -168,3 +169,33 @@ def test_what_keeps_aws_from_answering_is_raised_and_nothing_is_created() -> Non
 
     with pytest.raises(CallFailed):
         look_back(Denied(), plan(), a_try(2), None)
+
+
+@pytest.mark.parametrize(
+    ("written", "resources", "wave"),
+    [
+        (1, {"InstancePreferences": [{"InstanceType": "ml.p4d.24xlarge"}]}, 1),
+        (0, {"InstancePreferences": [{"InstanceType": "ml.p4d.24xlarge"}]}, 1),
+        (2, {"InstanceType": "ml.g5.xlarge"}, 2),
+        (0, {"InstanceType": "ml.g5.xlarge"}, 0),
+        (7, {"InstanceType": "ml.g5.xlarge"}, 0),
+        (1, {"InstanceType": "ml.x1.large"}, 0),
+    ],
+)
+def test_a_job_is_found_again_in_the_wave_that_it_was_sent_for_though_the_list_has_changed(
+    written: int, resources: dict[str, Any], wave: int
+) -> None:
+    listed = ["ml.g5.xlarge", spot("ml.p4d.24xlarge"), "ml.g5.xlarge"]
+    several = make_plan(JobKind.TRAINING, CONFIG, listed, known=lambda _: True, allow_unknown_types=False, native=True)
+    jobs = Jobs(n1=owner(wave=written, recoveries=2))
+    described = {**jobs.describe(job_name(IDENTITY, "nightly", 1)), "ResourceConfig": resources}
+    found = found_job(jobs, several, a_try(2), described)  # type: ignore[arg-type]
+    assert found is not None
+    assert (found.wave, found.recoveries, found.max_runtime) == (wave, 2, 86400.0)
+
+
+def test_the_tags_of_an_earlier_version_name_no_wave() -> None:
+    tags = {tag["Key"]: tag["Value"] for tag in owner(wave=3).to_tags()}
+    assert Ownership.from_tags(tags) == owner(wave=3)
+    del tags["sm-prefer:wave"]
+    assert Ownership.from_tags(tags) == owner()

@@ -9,10 +9,12 @@ from airflow_sm_prefer.model.preference import CapacityKind
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.placement.events import Begun, Command, Created, Event, Refused, Seen, Tell
 from airflow_sm_prefer.placement.machine import step
+from airflow_sm_prefer.placement.plans import PlanStatus
 from airflow_sm_prefer.placement.state import Entry, Limits, State
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0
+PLAN = "arn:aws:sagemaker:us-east-1:123456789012:training-plan/december"
 
 
 def new_state(
@@ -65,3 +67,36 @@ class Driver:
 
 def job(status: str = "InProgress", **fields: Any) -> Observation:
     return Observation(**{"name": "job-1", "status": status, "created": NOW, **fields})
+
+
+def planned_state(*entries: Entry, waves: tuple[tuple[int, ...], ...] | None = None, **fields: Any) -> State:
+    """A state whose entries are given; all of them in one wave unless told."""
+    limits = Limits(budget=fields.pop("budget", 6 * HOUR), **fields.pop("limits", {}))
+    return State(
+        kind=JobKind.TRAINING,
+        entries=entries,
+        waves=waves or (tuple(range(len(entries))),),
+        limits=limits,
+        **fields,
+    )
+
+
+def reserved(instance_type: str = "ml.p5.48xlarge", count: int = 2, *, waits: bool = False) -> Entry:
+    return Entry(instance_type, count, CapacityKind.TRAINING_PLAN, plan=PLAN, waits=waits)
+
+
+def a_plan(status: str = "Active", **fields: Any) -> PlanStatus:
+    """A plan of two p5, on for long, with all of it free."""
+    values = {
+        "arn": PLAN,
+        "status": status,
+        "instance_types": frozenset({"ml.p5.48xlarge"}),
+        "available": 2,
+        "in_use": 0,
+        "total": 2,
+        "start": NOW - HOUR,
+        "end": NOW + 48 * HOUR,
+        "targets": frozenset({"training-job"}),
+        "blocks": ((NOW - HOUR, NOW + 48 * HOUR),),
+    }
+    return PlanStatus(**{**values, **fields})

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_sm_prefer.placement import budget
+from airflow_sm_prefer.placement.state import Phase
 
 from .builders import NOW, new_state
 
@@ -38,3 +39,15 @@ def test_the_limit_for_everything_begins_with_the_first_submission() -> None:
 
 def test_a_job_of_an_earlier_try_that_is_being_stopped_falls_due_ahead_and_not_long_ago() -> None:
     assert budget.next_deadline(new_state(), NOW) > NOW
+
+
+def test_a_task_that_sleeps_for_a_plan_is_not_ended_by_airflow_before_it_wakes() -> None:
+    state = new_state(max_runtime=3600.0).but(phase=Phase.SLEEPING, wake_at=NOW + 20 * 86400)
+    assert budget.deferral_ends(state, NOW) == NOW + 20 * 86400
+    assert budget.deferral_ends(state.but(wake_at=None), NOW) == NOW
+
+
+def test_a_task_on_a_plan_is_not_ended_by_airflow_before_the_plan_is() -> None:
+    state = new_state(budget=600.0, max_runtime=3600.0).but(phase=Phase.WATCHING, submitted=NOW, wait_began=NOW)
+    assert budget.deferral_ends(state, NOW) == NOW + 600 + 3600
+    assert budget.deferral_ends(state.with_entry(0, ends=NOW + 86400), NOW) == NOW + 86400

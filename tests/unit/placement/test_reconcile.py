@@ -175,7 +175,7 @@ def strays() -> list[LiveJob]:
 )
 def test_a_task_is_read_back_from_the_tags_of_its_job(task: TaskIdentity) -> None:
     assert job(1, task).task == task
-    assert len(owner(1, task).to_tags()) <= 14
+    assert len(owner(1, task).to_tags()) <= 15
 
 
 def test_a_task_that_no_number_of_tags_would_hold_is_in_doubt() -> None:

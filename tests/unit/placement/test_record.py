@@ -43,7 +43,15 @@ def test_the_record_says_what_was_tried_what_was_chosen_and_why() -> None:
                 "first": "2027-01-15T08:00:00+00:00",
                 "last": "2027-01-15T08:00:00+00:00",
                 "reason": "limit is 2",
-            }
+            },
+            {
+                "preferences": ["1 x ml.p5.48xlarge (On-Demand)", "1 x ml.p4d.24xlarge (On-Demand)"],
+                "verdict": "succeeded",
+                "count": 1,
+                "first": "2027-01-15T08:03:20+00:00",
+                "last": "2027-01-15T08:03:20+00:00",
+                "reason": "the job completed",
+            },
         ],
     }
 

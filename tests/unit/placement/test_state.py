@@ -44,7 +44,15 @@ FULL = (
         told_at=NOW + 1,
         fingerprint="image:1",
         recoveries=1,
+        recover=2,
+        recover_any=True,
+        one_by_one=True,
+        asked=True,
+        throttled_since=NOW,
+        patience_more=7.5,
+        lost_at=NOW + 4,
     )
+    .with_entry(0, plan="arn:plan", waits=True, ends=NOW + 99)
     .with_attempt(Verdict.QUOTA_BUSY, "limit is 2", NOW)
 )
 
@@ -121,6 +129,37 @@ def test_attempts_of_a_wave_with_the_same_verdict_are_folded() -> None:
     assert (first.count, first.first, first.last, first.reason) == (10_000, NOW, NOW + 9999, "none at 9999")
     assert second.count == 1
     assert len(json.dumps(state.to_json())) < SIZE_LIMIT
+
+
+def tried(waves: int, verdicts: list[Verdict], words: int) -> State:
+    """A list of that many waves, each tried with each verdict."""
+    state = new_state(*["ml.p4d.24xlarge"] * waves, waves=tuple((n,) for n in range(waves)))
+    for number in range(waves):
+        for at, verdict in enumerate(verdicts):
+            state = state.but(wave=number).with_attempt(verdict, "w" * words, NOW + number + at)
+    return state
+
+
+def test_two_states_are_of_the_same_list_whatever_else_has_come_of_them() -> None:
+    state = new_state("ml.a", "ml.b", waves=((0,), (1,)))
+    assert state.is_of_the_same_list(FULL.but(entries=state.entries, waves=state.waves).with_entry(0, ends=NOW))
+    assert not state.is_of_the_same_list(new_state("ml.a", "ml.b", waves=((0, 1),)))
+    assert not state.is_of_the_same_list(new_state("ml.a", "ml.c", waves=((0,), (1,))))
+
+
+def test_awss_words_are_cut_shorter_where_they_would_not_fit() -> None:
+    state = tried(20, [Verdict.CAPACITY, Verdict.QUOTA_BUSY], 300)
+    read = State.from_json(state.to_json())
+    assert len(read.attempts) == 40
+    assert {len(past.reason) for past in read.attempts} == {40}
+
+
+def test_at_last_all_attempts_of_a_wave_become_one() -> None:
+    verdicts = [Verdict.CAPACITY, Verdict.QUOTA_BUSY, Verdict.INFRASTRUCTURE]
+    read = State.from_json(tried(30, verdicts, 300).to_json())
+    assert [past.wave for past in read.attempts] == list(range(30))
+    assert {(past.count, past.verdict) for past in read.attempts} == {(3, Verdict.INFRASTRUCTURE)}
+    assert (read.attempts[0].first, read.attempts[0].last) == (NOW, NOW + 2)
 
 
 def test_a_state_that_is_too_large_to_be_kept_is_refused() -> None:

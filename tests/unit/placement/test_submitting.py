@@ -106,13 +106,6 @@ def test_a_busy_quota_is_asked_for_again_in_the_next_round() -> None:
     assert driver.hears(Woken(), after=pause.until - NOW) == (Submit(1, 0, frozenset()),)
 
 
-def test_a_busy_quota_that_names_no_entry_waits_for_the_next_round() -> None:
-    driver = Driver(new_state())
-    driver.hears(Begun())
-    (pause,) = driver.is_refused(Verdict.QUOTA_BUSY, "Number of instances across all training jobs")
-    assert isinstance(pause, Sleep)
-
-
 def test_a_quota_that_stays_busy_until_the_budget_ends_fails_as_a_quota() -> None:
     driver = Driver(new_state("ml.p5.48xlarge", budget=100.0))
     driver.hears(Begun())

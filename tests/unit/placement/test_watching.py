@@ -5,10 +5,22 @@ from typing import Any
 import pytest
 
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
-from airflow_sm_prefer.placement.events import Begun, Created, Fail, Finish, Found, Sleep, Stop, Submit, Unseen, Watch
-from airflow_sm_prefer.placement.state import Phase, State, StopReason
+from airflow_sm_prefer.placement.events import (
+    Begun,
+    Created,
+    Fail,
+    Finish,
+    Found,
+    Sleep,
+    Stop,
+    Submit,
+    Unseen,
+    Watch,
+    Woken,
+)
+from airflow_sm_prefer.placement.state import Entry, Phase, State, StopReason
 
-from .builders import HOUR, NOW, Driver, job, new_state
+from .builders import HOUR, NOW, PLAN, Driver, job, new_state, planned_state, reserved
 
 
 def unseen(verdict: Verdict = Verdict.LOST) -> Unseen:
@@ -75,8 +87,33 @@ def test_a_type_that_is_not_on_the_list_is_told_as_it_is() -> None:
     driver = Driver(new_state()).watching()
     driver.sees(selected_type="ml.x1.large", selected_count=2, after=10)
     assert driver.told[1] == "job-1 has capacity on 2 x ml.x1.large, after 10 s."
+    assert driver.told[2] == "job-1 runs on ml.x1.large, which was not asked for."
     assert driver.state.selected is None
     assert driver.state.selected_type == "ml.x1.large"
+
+
+OTHER_PLAN = "arn:aws:sagemaker:us-east-1:123456789012:training-plan/other"
+
+
+@pytest.mark.parametrize(
+    ("entry", "look", "says"),
+    [
+        (reserved(), {"training_plan_arn": PLAN, "selected_count": 2}, None),
+        (reserved(), {"selected_count": 2}, None),
+        (reserved(), {"training_plan_arn": OTHER_PLAN}, f"runs on training plan {OTHER_PLAN}, and training plan dec"),
+        (Entry("ml.p5.48xlarge", 2), {"training_plan_arn": PLAN}, f"runs on training plan {PLAN}, and none was asked"),
+        (Entry("ml.p5.48xlarge", 2), {"selected_count": 1}, "runs on 1 instances, and 2 were asked for"),
+    ],
+)
+def test_a_job_that_runs_on_other_capacity_than_it_was_sent_for_is_told(
+    entry: Entry, look: dict[str, Any], says: str | None
+) -> None:
+    driver = Driver(planned_state(entry))
+    driver.state = driver.state.but(asked=True)
+    driver.watching()
+    driver.sees(selected_type="ml.p5.48xlarge", after=10, **look)
+    odd = [line for line in driver.told if "asked for" in line]
+    assert (says is None and not odd) or (says is not None and says in odd[0])
 
 
 def test_a_running_job_has_no_pending_deadline() -> None:
@@ -379,3 +416,47 @@ def test_the_wait_goes_on_where_throttling_began() -> None:
     driver.now += 100
     driver.hears(Created("job-1", "arn"))
     assert driver.asked == (Watch(NOW + 600),)
+
+
+def test_a_retry_goes_on_in_the_wave_that_its_job_was_sent_for_and_knows_what_came_before() -> None:
+    driver = Driver(new_state(waves=((0,), (1,)), patience=1800.0, max_runtime=60.0))
+    driver.hears(found(wave=1, recoveries=2, max_runtime=7200.0))
+    assert (driver.state.wave, driver.state.recoveries, driver.state.limits.max_runtime) == (1, 2, 7200.0)
+    driver.sees(name="job-3", secondary="Pending", after=1800)
+    (pause,) = driver.sees(name="job-3", status="Stopped", ended=driver.now, after=10)
+    assert isinstance(pause, Sleep)  # it was the last wave
+
+
+def test_a_retry_after_a_failed_job_keeps_the_count_of_recoveries_and_a_clear_begins_anew() -> None:
+    retried, cleared = Driver(new_state()), Driver(new_state())
+    retried.hears(found("Failed", recoveries=2))
+    cleared.hears(found("Failed", recoveries=2, is_retry=False))
+    assert (retried.state.recoveries, cleared.state.recoveries) == (2, 0)
+
+
+def test_the_runtime_of_the_request_that_is_out_is_what_bounds_it() -> None:
+    driver = Driver(new_state(max_runtime=86400.0))
+    driver.hears(Begun())
+    driver.hears(Created("job-1", "arn", None, 600.0))
+    assert driver.state.limits.max_runtime == 600.0
+
+
+def test_throttling_lengthens_the_patience_of_the_job_that_it_held_up() -> None:
+    driver = Driver(new_state(waves=((0,), (1,)), patience=1800.0))
+    driver.hears(Begun())
+    driver.is_refused(Verdict.THROTTLED)
+    driver.hears(Woken(), after=100)
+    driver.is_refused(Verdict.THROTTLED)
+    driver.hears(Woken(), after=200)
+    assert driver.hears(Created("job-1", "arn")) == (Watch(NOW + 300 + 2100),)
+    assert "the next choice after 35 min" in driver.told[-1]
+    driver.sees(secondary="Pending", after=2100)
+    driver.sees(status="Stopped", ended=driver.now, after=10)
+    assert driver.hears(Created("job-2", "arn")) == (Watch(driver.now + 1800),)
+
+
+def test_what_can_never_be_had_leaves_the_rest_as_the_only_choice_that_waits_out_the_budget() -> None:
+    driver = Driver(new_state(waves=((0,), (1,)), patience=1800.0))
+    driver.hears(Begun())
+    driver.is_refused(Verdict.QUOTA_ZERO, "0", "ml.p5.48xlarge")
+    assert driver.hears(Created("job-1", "arn")) == (Watch(NOW + 6 * HOUR),)

@@ -121,6 +121,39 @@ def test_spot_goes_as_managed_spot_training_with_a_limit_for_waiting_and_running
     assert sent_pending_limit(request) is None
 
 
+MIXED = {
+    **CONFIG,
+    "ResourceConfig": {"VolumeSizeInGB": 30, "KeepAlivePeriodInSeconds": 600},
+    "StoppingCondition": {
+        "MaxRuntimeInSeconds": 3600,
+        "MaxWaitTimeInSeconds": 9000,
+        "MaxPendingTimeInSeconds": 1800,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("number", "spot_job", "stopping"),
+    [
+        (0, None, {"MaxRuntimeInSeconds": 3600, "MaxPendingTimeInSeconds": 7200}),
+        (1, True, {"MaxRuntimeInSeconds": 3600, "MaxWaitTimeInSeconds": 9000}),
+        (2, None, {"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 7200}),
+    ],
+)
+def test_each_wave_carries_the_limits_of_its_own_capacity(number: int, spot_job: Any, stopping: dict[str, int]) -> None:
+    preferences = read([P5, spot(P4), on_demand(G5, max_runtime=60)], MIXED)
+    wave = compile_waves(preferences)[number]
+    request = build_request(JobKind.TRAINING, MIXED, preferences, wave, Envelope("job-1", [], 7200))
+    assert request.get("EnableManagedSpotTraining") is spot_job
+    assert request["StoppingCondition"] == stopping
+    assert ("KeepAlivePeriodInSeconds" in request["ResourceConfig"]) is not bool(spot_job)
+
+
+def test_a_spot_job_with_a_runtime_of_its_own_waits_at_least_as_long() -> None:
+    request = built([spot(G5, max_runtime=50_000)])
+    assert request["StoppingCondition"] == {"MaxRuntimeInSeconds": 50_000, "MaxWaitTimeInSeconds": 57_200}
+
+
 def test_spot_without_a_stopping_condition_gets_awss_default_runtime() -> None:
     config = {key: value for key, value in CONFIG.items() if key != "StoppingCondition"}
     assert built([spot(G5)], config)["StoppingCondition"]["MaxRuntimeInSeconds"] == 86400
