@@ -111,6 +111,8 @@ def summary(state: State, now: float) -> str:
     Empty for a job that had nothing when it was last seen: what has changed since is told by itself.
     """
     waited = span(budget.spent(state, now))
+    if not state.job_name and state.wait_began is None:
+        return "The training plan that was waited for is to begin now."
     if not state.job_name:
         return f"Waited {waited} for capacity so far; the list is gone through again now."
     if state.capacity_at is None:

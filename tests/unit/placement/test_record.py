@@ -77,3 +77,5 @@ def test_the_summary_says_how_far_it_had_come() -> None:
     driver.hears(Begun())
     driver.is_refused(Verdict.CAPACITY)
     assert summary(driver.state, NOW + 60) == "Waited 1 min for capacity so far; the list is gone through again now."
+    driver.state = driver.state.but(wait_began=None)
+    assert summary(driver.state, NOW + 60) == "The training plan that was waited for is to begin now."
