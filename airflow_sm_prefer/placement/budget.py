@@ -74,12 +74,13 @@ def back_by(state: State) -> float | None:
     AWS brings an interrupted job back by itself. Stopping it is worth while only for one that may be started again; and
     one on a training plan waits for the plan's next block.
     """
-    if state.lost_at is None or state.recoveries >= state.recover or _is_on_plan(state):
+    if state.lost_at is None or state.recoveries >= state.recover or is_on_plan(state):
         return None
     return state.lost_at + state.limits.patience / state.limits.speed
 
 
-def _is_on_plan(state: State) -> bool:
+def is_on_plan(state: State) -> bool:
+    """Whether the job runs on a training plan, or ran on one."""
     return state.selected is not None and state.entries[state.selected].kind is CapacityKind.TRAINING_PLAN
 
 

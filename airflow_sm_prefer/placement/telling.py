@@ -71,11 +71,9 @@ def not_back(state: State) -> str:
     return f"Without instances since it was interrupted, for the patience of {span(state.limits.patience)}."
 
 
-def lost_capacity(state: State, said: str) -> str:
-    """Say that a job has lost the capacity that it ran on."""
-    on_plan = state.selected is not None and state.entries[state.selected].plan is not None
-    what = "The reservation that it ran on has ended" if on_plan else "It has lost the instances that it ran on"
-    return f"{what}. AWS said: {said}"
+def reservation_ended(said: str) -> str:
+    """Say that a job has lost the training plan's instances that it ran on."""
+    return f"The reservation that it ran on has ended. AWS said: {said}"
 
 
 def started_again(ended: State, judgement: Judgement) -> str:

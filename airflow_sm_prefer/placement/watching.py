@@ -176,9 +176,8 @@ def _judged(state: State, job: Observation, now: float) -> Judgement:
     speed = state.limits.speed
     pending_limit = None if state.max_pending is None else state.max_pending / speed
     judgement = judge_end(job, max_pending=pending_limit, max_runtime=state.limits.max_runtime / speed)
-    if judgement.verdict is Verdict.CAPACITY and state.capacity_at is not None:
-        # It had capacity and has lost it: a reservation that ends is told like that too.
-        return Judgement(Verdict.INFRASTRUCTURE, telling.lost_capacity(state, judgement.text))
+    if judgement.verdict is Verdict.CAPACITY and state.capacity_at is not None and budget.is_on_plan(state):
+        return Judgement(Verdict.INFRASTRUCTURE, telling.reservation_ended(judgement.text))
     return judgement
 
 
@@ -206,7 +205,7 @@ def _end_of_plan(state: State, job: Observation, now: float) -> Judgement | None
         return None
     if state.capacity_at is None:
         return Judgement(Verdict.CAPACITY, "The training plan ended before it had instances for the job.")
-    return Judgement(Verdict.INFRASTRUCTURE, telling.lost_capacity(state, "the job is Stopped"))
+    return Judgement(Verdict.INFRASTRUCTURE, telling.reservation_ended("the job is Stopped"))
 
 
 def _is_past(due: float | None, instant: float) -> bool:

@@ -14,6 +14,7 @@ P5, P4, G5 = "ml.p5.48xlarge", "ml.p4d.24xlarge", "ml.g5.48xlarge"
 ENTRIES = (Entry(P5, 2), Entry(P4, 1), Entry(G5, 4))
 INTERNAL = {"status": "Failed", "failure_reason": "InternalServerError: We encountered an internal error."}
 TOO_SMALL = {"status": "Failed", "failure_reason": "AlgorithmError: , exit code: 137"}
+MAX_WAIT = {"status": "Stopped", "secondary": "MaxWaitTimeExceeded", "capacity_at": NOW + 60}
 SCRIPT = {"status": "Failed", "failure_reason": "AlgorithmError: , exit code: 1"}
 
 
@@ -29,8 +30,7 @@ def running(on: str = P4, **fields: Any) -> Driver:
     [
         (INTERNAL, False, Submit(2, 0, frozenset())),
         (INTERNAL, True, Submit(2, 0, frozenset())),
-        ({"status": "Stopped", "secondary": "MaxWaitTimeExceeded"}, False, Submit(2, 0, frozenset())),
-        ({"status": "Failed", "failure_reason": "CapacityError: lost it"}, False, Submit(2, 0, frozenset())),
+        (MAX_WAIT, False, Submit(2, 0, frozenset())),
         (TOO_SMALL, False, Submit(2, 0, frozenset({1}))),
         (SCRIPT, True, Submit(2, 0, frozenset({0, 1}))),
         (SCRIPT, False, None),
@@ -200,6 +200,13 @@ def test_a_reservation_that_ends_under_a_job_is_told_from_a_persons_stop(end: di
     driver = reserved_and_running()
     assert driver.sees(**end, ended=NOW + 3.5 * HOUR, after=4 * HOUR) == (AskPlans((0,)),)
     assert "The reservation that it ran on has ended" in driver.told[-1]
+
+
+def test_a_job_that_ran_on_other_capacity_and_lost_it_goes_on_down_the_list_uncounted() -> None:
+    driver = running(waves=((0, 1), (2,)))
+    asked = driver.sees(status="Failed", failure_reason="CapacityError: none again", ended=NOW + 900, after=900)
+    assert asked == (Submit(2, 1, frozenset()),)
+    assert driver.state.recoveries == 0
 
 
 def test_a_stop_while_the_reservation_is_on_is_a_persons() -> None:
