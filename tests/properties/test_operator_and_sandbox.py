@@ -128,7 +128,7 @@ def run(airflow: Airflow, operator: SageMakerPreferOperator, draw: random.Random
             result = operator.resume(context, event=event) if event else operator.execute(context)
         except TaskDeferred as deferred:
             event = None
-            if draw.random() < 0.1:
+            if ti.try_number < 4 and draw.random() < 0.1:
                 ti = ti.retried()
                 continue
             for _ in range(draw.choice([1, 1, 1, 2])):
