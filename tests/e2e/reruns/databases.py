@@ -58,7 +58,7 @@ class Sqlite:
 class PostgreSQL:
     """A server on loopback with a cluster of its own, which is thrown away."""
 
-    at_once = 6
+    at_once = 8
 
     def __init__(self) -> None:
         self._programs = _programs()

@@ -144,9 +144,11 @@ class TaskRun:
 
         SQLite locks no rows, so that a clear in the moment of a run's end ends the scheduler too.
         """
-        over = {"success", "failed"}
-        run = self.world.clicks.run
-        self.eventually(lambda: run(self.dag_id, self.name).get("state") in over, "the run's end", seconds)
+        self.eventually(self.is_over, "the run's end", seconds)
+
+    def is_over(self) -> bool:
+        """Return whether the whole run is over."""
+        return self.world.clicks.run(self.dag_id, self.name).get("state") in {"success", "failed"}
 
     def until_waiting(self, seconds: float = 120) -> TaskRun:
         """Wait until it has a job that somebody waits for, in the triggerer or in a worker."""

@@ -116,16 +116,19 @@ class Sequence:
         run = self._run
         state = run.state()
         if state in COMING:
-            return False
+            # In a run that is over, nothing comes any more.
+            return run.is_over() and not run.live()
         if state == "running" and "worker" not in run.dag_id:
             return False
-        if state in WAITED_FOR:
-            if not run.live():
-                return False
-            if state == "deferred":
-                run.until_triggered(SETTLED_SECONDS)
-            return run.state() == state and bool(run.live())
-        return True
+        if state not in WAITED_FOR:
+            return True
+        if not run.live():
+            return False
+        if state == "deferred":
+            run.until_triggered(SETTLED_SECONDS)
+        else:
+            run.until_looked_at(SETTLED_SECONDS)
+        return run.state() == state and bool(run.live())
 
 
 # -- what is done ------------------------------------------------------------------------------------------
