@@ -213,11 +213,15 @@ def _disturb(world: World, draw: random.Random) -> None:
 
 def play(world: World, seeds: range, *, kills: bool) -> list[Outcome]:
     """Play sequences, a few at once where the database can take that, and print what came of each."""
-    outcomes = []
-    with unrest(world, seeds.start, kills=kills), ThreadPoolExecutor(world.database.at_once) as pool:
-        for future in as_completed([pool.submit(Sequence(world, seed).play) for seed in seeds]):
-            outcomes.append(future.result())
-            _say(str(outcomes[-1]))
+    outcomes: list[Outcome] = []
+    pool = ThreadPoolExecutor(world.database.at_once)
+    with unrest(world, seeds.start, kills=kills):
+        try:
+            for future in as_completed([pool.submit(Sequence(world, seed).play) for seed in seeds]):
+                outcomes.append(future.result())
+                _say(str(outcomes[-1]))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
     return outcomes
 
 
@@ -233,6 +237,8 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--database", default="postgresql", choices=["postgresql", "sqlite"])
     asked = arguments.parse_args()
+    # As Ctrl-C does: everything that was started is ended.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="sm-prefer-sequences-"))
     with World(folder, database(asked.database, folder)) as world:
         outcomes = play(world, range(asked.seed, asked.seed + asked.count), kills=asked.database != "sqlite")
