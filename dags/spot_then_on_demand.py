@@ -1,8 +1,9 @@
 """Train on spot, which costs less and may be taken back, and On-Demand when there is none.
 
-Copy this for a training script that writes checkpoints and goes on from them: SageMaker starts a spot job again by
-itself after an interruption, with what it finds in ``/opt/ml/checkpoints``. Spot goes out as a request of its own,
-since AWS's own list excludes it.
+Copy this for a training script that writes checkpoints to ``/opt/ml/checkpoints`` and goes on from them. SageMaker
+starts a spot job again by itself after an interruption, once it has an instance again; where that takes too long, the
+job goes on from the same checkpoints on whatever there is. Spot goes out as a request of its own, since AWS's own list
+excludes it. ``resume_from_checkpoint.py`` is the same with data and a script, to try on the sandbox.
 
 Set the Airflow Variables ``training_bucket``, ``training_role`` and ``training_image``.
 """
@@ -25,8 +26,11 @@ with DAG("spot_then_on_demand", schedule="@daily", catchup=False, is_paused_upon
             on_demand("ml.g6.12xlarge"),
             on_demand("ml.g5.12xlarge"),
         ],
-        # A spot request that has nothing after ten minutes gives way to the next.
+        # A spot request that has nothing after ten minutes gives way to the next. A job that was interrupted, and has
+        # nothing again after ten minutes, is stopped and started again, from the top of the list.
         patience=timedelta(minutes=10),
+        # So often at most, also after a failure of AWS's.
+        recover=3,
         max_pending=timedelta(hours=4),
         config={
             "TrainingJobName": "spot-then-on-demand",
@@ -36,7 +40,7 @@ with DAG("spot_then_on_demand", schedule="@daily", catchup=False, is_paused_upon
                 "TrainingInputMode": "File",
             },
             "OutputDataConfig": {"S3OutputPath": "s3://{{ var.value.training_bucket }}/models"},
-            # One place for all tries of a run, so that the next one goes on where the last was interrupted.
+            # One place for all jobs of a run, so that the next one goes on where the last was interrupted.
             "CheckpointConfig": {
                 "S3Uri": "s3://{{ var.value.training_bucket }}/checkpoints/{{ dag_run.run_after | ts_nodash }}"
             },

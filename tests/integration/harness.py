@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import uuid
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -153,6 +155,41 @@ def rebuilt(trigger: Any) -> SageMakerPreferTrigger:
     return found
 
 
+def environment(server: SandboxServer, speed: float) -> dict[str, str]:
+    """Return what Airflow finds a sandbox by."""
+    connection = {
+        "conn_type": "aws",
+        "login": "test",
+        "password": "test",
+        "extra": {"endpoint_url": server.endpoint_url, "region_name": "us-east-1"},
+    }
+    return {
+        "AIRFLOW_CONN_AWS_DEFAULT": json.dumps(connection),
+        "AIRFLOW__SM_PREFER__CLOCK_SPEED": str(speed),
+        "AIRFLOW__SM_PREFER__DEPLOYMENT": "tests",
+    }
+
+
+@contextmanager
+def dags_in(folder: Path, file: str = "") -> Iterator[dict[str, Any]]:
+    """Give the DAGs of a folder, or of a file in it, as a bundle that a database of their own knows."""
+    try:
+        from airflow.dag_processing.dagbag import DagBag
+    except ImportError:  # before 3.2
+        from airflow.models.dagbag import DagBag
+    from airflow.utils.db import initdb
+
+    bundle = {"name": "dags-folder", "kwargs": {"path": str(folder)}}
+    bundle["classpath"] = "airflow.dag_processing.bundles.local.LocalDagBundle"
+    with mock.patch.dict("os.environ", {"AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps([bundle])}):
+        initdb()
+        # Airflow 3.1 finds the bundle by itself.
+        named = {"bundle_name": "dags-folder"} if "bundle_name" in inspect.signature(DagBag).parameters else {}
+        bag = DagBag(str(folder / file), **named)
+        assert not bag.import_errors
+        yield dict(bag.dags)
+
+
 @contextmanager
 def airflow_and_sandbox(
     scenario: Mapping[str, Any] | None = None,
@@ -172,19 +209,8 @@ def airflow_and_sandbox(
         async def sleep_soon(seconds: float) -> None:
             sleep(seconds)
 
-        connection = {
-            "conn_type": "aws",
-            "login": "test",
-            "password": "test",
-            "extra": {"endpoint_url": server.endpoint_url, "region_name": "us-east-1"},
-        }
-        environment = {
-            "AIRFLOW_CONN_AWS_DEFAULT": json.dumps(connection),
-            "AIRFLOW__SM_PREFER__CLOCK_SPEED": str(speed),
-            "AIRFLOW__SM_PREFER__DEPLOYMENT": "tests",
-        }
         with (
-            mock.patch.dict("os.environ", environment),
+            mock.patch.dict("os.environ", environment(server, speed)),
             mock.patch.object(clock, "sleep", sleep),
             mock.patch.object(SageMakerPreferOperator, "clock", clock),
             mock.patch.object(SageMakerPreferTrigger, "clock", clock),

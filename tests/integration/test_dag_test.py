@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 import textwrap
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -20,7 +18,7 @@ from airflow_sm_prefer.placement.ownership import Ownership
 from airflow_sm_prefer.sandbox.scripted import Script, ScriptedRunner
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
 
-from .harness import TRAINING, airflow_and_sandbox
+from .harness import TRAINING, airflow_and_sandbox, dags_in
 
 DAGS = """
     from airflow.sdk import DAG, task
@@ -69,24 +67,10 @@ LATER = {"capacity": {"ml.p5.48xlarge": 0, "ml.p4d.24xlarge": [0, {"after": "20m
 @pytest.fixture(scope="module")
 def dags(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """The DAGs, in a folder that a database of their own knows."""
-    try:
-        from airflow.dag_processing.dagbag import DagBag
-    except ImportError:  # before 3.2
-        from airflow.models.dagbag import DagBag
-    from airflow.utils.db import initdb
-
     folder: Path = tmp_path_factory.mktemp("dags")
     (folder / "dags_under_test.py").write_text(textwrap.dedent(DAGS))
-    with pytest.MonkeyPatch.context() as patch:
-        bundle = {"name": "dags-folder", "kwargs": {"path": str(folder)}}
-        bundle["classpath"] = "airflow.dag_processing.bundles.local.LocalDagBundle"
-        patch.setenv("AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST", json.dumps([bundle]))
-        initdb()
-        # Airflow 3.1 finds the bundle by itself.
-        named = {"bundle_name": "dags-folder"} if "bundle_name" in inspect.signature(DagBag).parameters else {}
-        bag = DagBag(str(folder), **named)
-        assert not bag.import_errors
-        yield dict(bag.dags)
+    with dags_in(folder) as dags:
+        yield dags
 
 
 def states(run: Any) -> dict[str, str]:

@@ -32,6 +32,7 @@ DAGS = Path(__file__).parents[2] / "dags"
 WAVES = {
     "reserved_then_on_demand": ((0,), (1, 2)),
     "spot_then_on_demand": ((0,), (1,), (2, 3)),
+    "resume_from_checkpoint": ((0,), (1, 2)),
     "settings_by_type": ((0,), (1,), (2,), (3,)),
     "mapped_models": ((0, 1, 2),),
 }
@@ -60,7 +61,7 @@ def rendered(dag: Any) -> tuple[dict[str, Any], Any]:
         task = SageMakerPreferTrainingOperator(task_id="train", **kept)
     task = task.prepare_for_execution()
     run = SimpleNamespace(run_after=datetime(2026, 11, 30, tzinfo=UTC))
-    task.render_template_fields({"var": {"value": VARIABLES}, "dag_run": run})
+    task.render_template_fields({"var": {"value": VARIABLES}, "dag_run": run, "params": dict(dag.params)})
     return task.config, task.prefer
 
 
@@ -88,6 +89,16 @@ def test_its_list_is_sound_and_goes_out_as_its_comments_say(dags: dict[str, Any]
     validate_request(config, preferences, JobKind.TRAINING)
     assert tuple(wave.indices for wave in compile_waves(preferences)) == waves
     assert "{{" not in json.dumps(config)
+
+
+@pytest.mark.parametrize("name", ["spot_then_on_demand", "resume_from_checkpoint"])
+def test_what_may_be_started_again_has_its_checkpoints_in_a_place_of_the_runs_own(
+    dags: dict[str, Any], name: str
+) -> None:
+    assert dags[name].task_dict["train"].recover == 3
+    place = rendered(dags[name])[0]["CheckpointConfig"]["S3Uri"]
+    assert place.startswith("s3://models-of-ours/")
+    assert "20261130T000000" in place
 
 
 def test_settings_by_type_leave_what_they_do_not_name(dags: dict[str, Any]) -> None:
