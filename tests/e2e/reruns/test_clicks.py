@@ -198,5 +198,6 @@ def clicked(request: pytest.FixtureRequest, world: World) -> Iterator[Mapping[st
 
 
 @pytest.mark.parametrize("name", cases.names)
+@pytest.mark.timeout(1800)
 def test_click(clicked: Mapping[str, Future[None]], name: str) -> None:
     clicked[name].result()
