@@ -66,7 +66,7 @@ class Both:
 @pytest.fixture
 def both() -> Iterator[Both]:
     airflow = FakeAirflow()
-    with SandboxServer({"capacity": {G5: 0}}) as sandbox, serving(airflow):
+    with SandboxServer({"capacity": {G5: 0}, "rates": False}) as sandbox, serving(airflow):
         yield Both(sandbox, airflow)
 
 

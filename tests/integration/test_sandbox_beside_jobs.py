@@ -22,7 +22,9 @@ SOON = {"Delay": 1, "MaxAttempts": 60}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxServer]:
     runner = LocalRunner(tmp_path_factory.mktemp("jobs"))
-    with SandboxServer({"capacity": {"ml.p4d.24xlarge": 0, "ml.c5.xlarge": 0}}, runner=runner) as served:
+    with SandboxServer(
+        {"rates": False, "capacity": {"ml.p4d.24xlarge": 0, "ml.c5.xlarge": 0}}, runner=runner
+    ) as served:
         yield served
 
 

@@ -72,7 +72,7 @@ class Cli:
 @pytest.fixture(scope="module")
 def cli(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     runner = ScriptedRunner({"long*": Script(seconds=10_000)}, Script(seconds=0.1))
-    with SandboxServer({"capacity": {P5: 0}}, runner=runner) as server:
+    with SandboxServer({"capacity": {P5: 0}, "rates": False}, runner=runner) as server:
         yield Cli(server, str(tmp_path_factory.mktemp("home")))
 
 
@@ -202,7 +202,7 @@ def test_data_goes_in_by_s3_and_a_log_and_a_model_come_out(tmp_path: Path) -> No
     command = "cat /opt/ml/input/data/train/rows.csv; echo 1 > /opt/ml/model/weights"
     request["AlgorithmSpecification"] |= {"ContainerEntrypoint": ["/bin/bash", "-c", command]}
     (tmp_path / "request.json").write_text(json.dumps(request))
-    with SandboxServer(runner=LocalRunner(tmp_path / "jobs")) as server:
+    with SandboxServer({"rates": False}, runner=LocalRunner(tmp_path / "jobs")) as server:
         cli = Cli(server, str(tmp_path))
         assert cli.run("mb", "s3://lake", service="s3").returncode == 0
         assert cli.run("sync", str(tmp_path / "data"), "s3://lake/data", service="s3").returncode == 0
