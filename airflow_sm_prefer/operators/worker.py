@@ -40,7 +40,7 @@ from airflow_sm_prefer.placement.plans import PlanStatus
 from airflow_sm_prefer.placement.request import max_runtime, sent_pending_limit
 from airflow_sm_prefer.placement.state import Entry, State
 
-#: A pause up to this long, in real seconds, isn't worth a deferral.
+#: How long a task may stay in a worker to wait for something, in real seconds; beyond that it is slept for elsewhere.
 _SHORT = 5.0
 
 Pause = Watch | Sleep | Finish | Fail
@@ -84,7 +84,7 @@ class Worker:
         self._planner, self._clock, self._log = planner, clock, log
         self._remember, self._is_killed, self._is_left = remember, is_killed, is_left
         self._waits, self._draw, self._ask_plan = waits, draw, ask_plan
-        self._napped = 0.0
+        self._began = clock.time()
         #: What AWS said of the job when it was last looked at.
         self.described: dict[str, Any] | None = None
 
@@ -205,13 +205,11 @@ class Worker:
         )
 
     def _is_short(self, pause: Sleep) -> bool:
-        return pause.until - self._clock.time() + self._napped <= _SHORT
+        """Whether the task may stay in this worker for a pause: all that it does there together is to be short."""
+        return pause.until - self._began <= _SHORT
 
     def _nap(self, pause: Sleep) -> Event:
-        """Sleep a little; all naps of one stay in a worker together take no longer than one may."""
-        seconds = max(0.0, pause.until - self._clock.time())
-        self._napped += seconds
-        self._clock.sleep(seconds)
+        self._clock.sleep(max(0.0, pause.until - self._clock.time()))
         return Woken()
 
 
