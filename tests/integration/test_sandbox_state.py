@@ -326,12 +326,15 @@ def test_killed_at_any_moment_no_job_is_lost_or_doubled_and_all_are_run(folder, 
             s3 = client(served.url, "s3")
             assert all(s3.get_object(Bucket="data", Key=key)["Body"].read() == key.encode() for key in objects)
         control = SandboxControl(served.url)
-        control.set_capacity({P5: 50, G5: 50})
+        # Each job is a process: as many at once as a small machine has time for.
+        control.set_capacity({P5: 6, G5: 6})
         deadline = time.monotonic() + 240
         while any(job["live"] for job in control.jobs()):
             assert time.monotonic() < deadline
             time.sleep(0.2)
-        assert {job["status"] for job in control.jobs()} == {"Completed"}
+        sagemaker = client(served.url)
+        ends = [sagemaker.describe_training_job(TrainingJobName=job["name"]) for job in control.jobs()]
+        assert [end for end in ends if end["TrainingJobStatus"] != "Completed"] == []
         assert len(jobs) > 3
         assert all(control.most_live(tag=("task", name)) == 1 for name in jobs)
 
