@@ -224,6 +224,23 @@ class State:
         """Return this state with some fields changed."""
         return dataclasses.replace(self, **changes)
 
+    def without_job(self) -> State:
+        """Return this state without anything that belongs to one job, but for its number."""
+        return self.but(
+            job_name="",
+            job_arn="",
+            max_pending=None,
+            submitted=None,
+            status="",
+            selected=None,
+            selected_type=None,
+            selected_count=None,
+            capacity_at=None,
+            lost_at=None,
+            stop=None,
+            stop_sent=None,
+        )
+
     def with_entry(self, index: int, **changes: Any) -> State:
         """Return this state with some of what it knows about an entry changed."""
         entries = list(self.entries)

@@ -96,7 +96,7 @@ def onward(state: State, now: float, jitter: float) -> Step:
     told = Tell(
         f"Nothing on the list could be had; the next round begins in {span((until - now) * state.limits.speed)}."
     )
-    return state.but(phase=Phase.SLEEPING, wake_at=until, job_name="", job_arn=""), (told, Sleep(until))
+    return state.but(phase=Phase.SLEEPING, wake_at=until), (told, Sleep(until))
 
 
 def fail(state: State, judgement: Judgement) -> Step:
@@ -106,7 +106,7 @@ def fail(state: State, judgement: Judgement) -> Step:
 
 def _created(state: State, event: Created, now: float) -> Step:
     limits, since = state.limits, state.throttled_since
-    state = state.but(
+    state = state.without_job().but(
         phase=Phase.WATCHING,
         limits=replace(limits, max_runtime=event.max_runtime or limits.max_runtime),
         patience_more=0.0 if since is None else max(0.0, now - since) * limits.speed,
@@ -118,12 +118,6 @@ def _created(state: State, event: Created, now: float) -> Step:
         submitted=now,
         refusals=0,
         unseen_since=None,
-        status="",
-        selected=None,
-        selected_type=None,
-        selected_count=None,
-        capacity_at=None,
-        lost_at=None,
     )
     return state, (Tell(telling.submitted(state, now)), Watch(budget.next_deadline(state, now)))
 

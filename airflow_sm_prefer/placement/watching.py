@@ -213,22 +213,8 @@ def _is_past(due: float | None, instant: float) -> bool:
 
 
 def _left_behind(state: State) -> State:
-    """Forget a job that is over, but for its number."""
-    return state.but(
-        phase=Phase.SUBMITTING,
-        status="",
-        selected=None,
-        selected_type=None,
-        selected_count=None,
-        capacity_at=None,
-        lost_at=None,
-        job_name="",
-        job_arn="",
-        stop=None,
-        stop_sent=None,
-        max_pending=None,
-        submitted=None,
-    )
+    """Forget a job that is over, and be ready for the next."""
+    return state.without_job().but(phase=Phase.SUBMITTING)
 
 
 def _back(state: State, now: float) -> list[Command]:
