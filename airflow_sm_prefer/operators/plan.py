@@ -76,7 +76,7 @@ class Plan:
             count=self.preferences.count_of(index),
             kind=preference.kind,
             plan=preference.training_plan_arn or self._job_plan,
-            waits=preference.wait_for_plan,
+            wait_for_plan=preference.wait_for_plan,
         )
 
     @property

@@ -19,7 +19,7 @@ Step = tuple[State, tuple[Command, ...]]
 def seen(state: State, event: PlansSeen, now: float, jitter: float) -> Step:
     """Go on from how the plans of the current wave stand; one that AWS says nothing about is simply tried."""
     state, found = _noted(state.but(asked=True), event, now)
-    waited_for = next((n for n in found if state.entries[n].waits), None)
+    waited_for = next((n for n in found if state.entries[n].wait_for_plan), None)
     if waited_for is not None and found[waited_for].use is not Use.NEVER:
         return _wait_for(state, waited_for, found[waited_for], now, jitter)
     never = {n for n, how in found.items() if how.use is Use.NEVER}

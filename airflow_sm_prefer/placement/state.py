@@ -61,7 +61,7 @@ class Entry:
         count: How many of it; 0 is the request's own affair.
         kind: Where they come from.
         plan: The ARN of the training plan that it may run on, if any.
-        waits: Whether that plan is waited for.
+        wait_for_plan: Whether that plan is waited for.
         ends: When the plan's last block ends, once AWS has said so.
     """
 
@@ -69,7 +69,7 @@ class Entry:
     count: int
     kind: CapacityKind = CapacityKind.ON_DEMAND
     plan: str | None = None
-    waits: bool = False
+    wait_for_plan: bool = False
     ends: float | None = None
 
     def __str__(self) -> str:

@@ -204,7 +204,7 @@ def random_entries(draw: random.Random) -> tuple[Entry, ...]:
         kind = draw.choice(list(CapacityKind))
         planned = kind is CapacityKind.TRAINING_PLAN
         waits = planned and draw.random() < 0.4
-        entries.append(Entry(draw.choice(types), 1, kind, plan="arn" if planned else None, waits=waits))
+        entries.append(Entry(draw.choice(types), 1, kind, plan="arn" if planned else None, wait_for_plan=waits))
     return tuple(entries)
 
 
@@ -213,7 +213,7 @@ def waves_of(entries: tuple[Entry, ...]) -> tuple[tuple[int, ...], ...]:
     waves: list[list[int]] = []
     for n, entry in enumerate(entries):
         others = [entries[m] for m in waves[-1]] if waves else []
-        alone = any(e.kind is CapacityKind.SPOT or e.waits for e in (entry, *others))
+        alone = any(e.kind is CapacityKind.SPOT or e.wait_for_plan for e in (entry, *others))
         if not waves or alone or entry.instance_type in {other.instance_type for other in others} or len(others) == 5:
             waves.append([n])
         else:

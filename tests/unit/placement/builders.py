@@ -81,8 +81,8 @@ def planned_state(*entries: Entry, waves: tuple[tuple[int, ...], ...] | None = N
     )
 
 
-def reserved(instance_type: str = "ml.p5.48xlarge", count: int = 2, *, waits: bool = False) -> Entry:
-    return Entry(instance_type, count, CapacityKind.TRAINING_PLAN, plan=PLAN, waits=waits)
+def reserved(instance_type: str = "ml.p5.48xlarge", count: int = 2, *, wait_for_plan: bool = False) -> Entry:
+    return Entry(instance_type, count, CapacityKind.TRAINING_PLAN, plan=PLAN, wait_for_plan=wait_for_plan)
 
 
 def a_plan(status: str = "Active", **fields: Any) -> PlanStatus:

@@ -87,7 +87,7 @@ def test_with_nothing_else_left_a_plan_that_is_over_fails_the_task_and_isnt_retr
 
 
 def waiting(**limits: float) -> Driver:
-    return Driver(planned_state(reserved(waits=True), P4, waves=((0,), (1,)), budget=HOUR, limits=limits))
+    return Driver(planned_state(reserved(wait_for_plan=True), P4, waves=((0,), (1,)), budget=HOUR, limits=limits))
 
 
 def test_until_a_plan_begins_the_task_sleeps_and_no_budget_is_charged() -> None:

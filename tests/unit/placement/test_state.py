@@ -52,7 +52,7 @@ FULL = (
         patience_more=7.5,
         lost_at=NOW + 4,
     )
-    .with_entry(0, plan="arn:plan", waits=True, ends=NOW + 99)
+    .with_entry(0, plan="arn:plan", wait_for_plan=True, ends=NOW + 99)
     .with_attempt(Verdict.QUOTA_BUSY, "limit is 2", NOW)
 )
 
