@@ -158,6 +158,7 @@ class Execution:
             self._with_start_by(limits, since or self._clock.time()),
             recover=of.recover,
             recover_any=of.recover_on == "any",
+            submits_only=not of.wait_for_completion,
         )
 
     def _prepare(self, plan: Plan) -> Mapping[int, str]:

@@ -40,7 +40,9 @@ class Plan:
         """What the job does."""
         return fingerprint(self.kind, self.config)
 
-    def start(self, limits: Limits, *, recover: int = 0, recover_any: bool = False) -> State:
+    def start(
+        self, limits: Limits, *, recover: int = 0, recover_any: bool = False, submits_only: bool = False
+    ) -> State:
         """Return the machine's first state."""
         return State(
             kind=self.kind,
@@ -50,6 +52,7 @@ class Plan:
             fingerprint=self.fingerprint,
             recover=recover,
             recover_any=recover_any,
+            submits_only=submits_only,
         )
 
     @property

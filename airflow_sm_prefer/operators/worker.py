@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -136,9 +135,7 @@ class Worker:
         raise AssertionError(msg)
 
     def _plan_of(self, entry: Entry) -> PlanStatus | None:
-        found = self._ask_plan(entry.plan) if entry.plan else None
-        # Whoever only submits doesn't sleep until a plan begins: AWS waits for it as well.
-        return found if found is None or self._waits else replace(found, start=None, blocks=())
+        return self._ask_plan(entry.plan) if entry.plan else None
 
     def _submit(self, state: State, command: Submit) -> Event:
         now = self._clock.time()

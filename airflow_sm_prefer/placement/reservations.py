@@ -62,7 +62,12 @@ def _after(state: State, found: dict[int, Standing], told: list[Tell], now: floa
 
 
 def _wait_for(state: State, n: int, how: Standing, now: float, jitter: float) -> Step:
-    """Sleep until the plan begins, which no budget is charged for; or have AWS wait for its instances."""
+    """Sleep until the plan begins, which no budget is charged for; or have AWS wait for its instances.
+
+    A task that only submits doesn't sleep: AWS waits for the plan's begin as well.
+    """
+    if how.use is not Use.CLOSED and state.submits_only:
+        return submitting.submit(state, now, jitter)
     if how.use is Use.CLOSED or not _may_be_waited_for(state, how):
         state = state.but(left_out=state.left_out | {n})
         told = [Tell(telling.plan(state, n, how, "is passed over in this round"), warning=True)]

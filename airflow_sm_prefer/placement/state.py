@@ -150,6 +150,7 @@ class State:
         recoveries: How often it was started again after a failure.
         recover: How often it may be.
         recover_any: Whether after an error of the user's script too.
+        submits_only: Whether the task is over once AWS has the job: nobody waits for anything besides.
         one_by_one: Whether this wave's entries are sent one by one: a quota refused them, and named none.
         asked: Whether AWS has been asked about this wave's training plans in this round.
         throttled_since: Since when AWS takes no requests.
@@ -190,6 +191,7 @@ class State:
     recoveries: int = 0
     recover: int = 0
     recover_any: bool = False
+    submits_only: bool = False
     one_by_one: bool = False
     asked: bool = False
     throttled_since: float | None = None

@@ -113,6 +113,12 @@ def test_a_plan_whose_begin_isnt_known_is_waited_for_by_aws() -> None:
     assert driver.asked == (Submit(1, 0, frozenset()),)
 
 
+def test_a_task_that_only_submits_leaves_the_waiting_to_aws() -> None:
+    driver = waiting()
+    driver.state = driver.state.but(submits_only=True)
+    assert asked(driver, n0=LATER).asked == (Submit(1, 0, frozenset()),)
+
+
 @pytest.mark.parametrize("limits", [{"start_by": NOW + 12 * HOUR}, {"total": 12 * HOUR}])
 def test_a_plan_that_begins_too_late_is_passed_over(limits: dict[str, float]) -> None:
     driver = waiting(**limits)
