@@ -1,0 +1,62 @@
+"""How long a task stays in a worker."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
+from airflow_sm_prefer.clock import FakeClock
+from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.operators.plan import make_plan
+from airflow_sm_prefer.operators.tries import Try
+from airflow_sm_prefer.operators.worker import Worker
+from airflow_sm_prefer.placement.events import Begun, Sleep
+from airflow_sm_prefer.placement.naming import TaskIdentity
+from airflow_sm_prefer.placement.state import Limits
+
+CONFIG = {
+    "TrainingJobName": "nightly",
+    "AlgorithmSpecification": {"TrainingImage": "image"},
+    "ResourceConfig": {"VolumeSizeInGB": 1},
+}
+
+
+class Throttled:
+    """Jobs whose creates take their time and are refused."""
+
+    kind = JobKind.TRAINING
+
+    def __init__(self, clock: FakeClock, seconds: float) -> None:
+        self.creates, self._clock, self._seconds = 0, clock, seconds
+
+    def create(self, _: Any) -> str:
+        self.creates += 1
+        self._clock.sleep(self._seconds)
+        raise CallFailed(CallFailure(FailureKind.THROTTLED, "ThrottlingException", "slow down", "CreateTrainingJob"))
+
+
+@pytest.mark.parametrize(("seconds", "creates"), [(0.0, 3), (2.0, 2), (5.0, 1)])
+def test_what_its_calls_take_counts_like_its_pauses(seconds: float, creates: int) -> None:
+    """A throttled task pauses for 1, 2 and 4 s with this jitter: the first two fit into five seconds by themselves."""
+    clock = FakeClock()
+    jobs = Throttled(clock, seconds)
+    plan = make_plan(
+        JobKind.TRAINING, CONFIG, ["ml.g5.xlarge"], known=lambda _: True, allow_unknown_types=False, native=True
+    )
+    worker: Any = Worker(
+        planner=lambda: plan,
+        this=Try(TaskIdentity("prod", "dag", "run", "train"), "mine", 1, 0),
+        jobs=jobs,  # type: ignore[arg-type]
+        clock=clock,
+        log=logging.getLogger("worker"),
+        remember=lambda _: None,
+        draw=lambda: 0.5,
+    )
+    began = clock.time()
+    _, pause = worker.run(plan.start(Limits(budget=1e6)), Begun())
+    assert isinstance(pause, Sleep)
+    assert jobs.creates == creates
+    assert clock.time() - began <= 5.0
