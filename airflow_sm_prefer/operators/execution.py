@@ -140,17 +140,20 @@ class Execution:
         event, used = look_back(worker.jobs, worker.plan, worker.this, stored)
         if worker.this.try_number == 1 and not isinstance(event, Found):
             self._refuse_existing(worker)
-        short: Mapping[int, str] = {}
-        if not (isinstance(event, Found) and event.goes_on):
-            short = self._prepare(worker.plan)
-        elif not event.seen.is_terminal:
-            take_over(worker.jobs, event.arn, worker.this, self._log)
-        found = event.first_submit if isinstance(event, Found) and event.is_retry else None
-        since = found or state_store.first_submit(self._context)
-        state = self._start(worker.plan, limits, since)
-        if stored is not None and isinstance(event, Found) and event.goes_on and stored.is_of_the_same_list(state):
-            state = state.but(attempts=stored.attempts, round=stored.round, dropped=stored.dropped)
-        return leave_out(state, short, self._clock.time()).but(submission=used, first_submit=since), event
+        first_submit = event.first_submit if isinstance(event, Found) and event.is_retry else None
+        since = first_submit or state_store.first_submit(self._context)
+        state = self._start(worker.plan, limits, since).but(submission=used, first_submit=since)
+        if isinstance(event, Found) and event.goes_on:
+            return self._gone_on_with(event, state, stored), event
+        return leave_out(state, self._prepare(worker.plan), self._clock.time()), event
+
+    def _gone_on_with(self, found: Found, state: State, stored: State | None) -> State:
+        """Take over the job of the try before if it lives, and that try's account of the list if there is one."""
+        if not found.seen.is_terminal:
+            take_over(self._worker.jobs, found.arn, self._worker.this, self._log)
+        if stored is None or not stored.is_of_the_same_list(state):
+            return state
+        return state.but(attempts=stored.attempts, round=stored.round, dropped=stored.dropped)
 
     def _start(self, plan: Plan, limits: Limits, since: float | None) -> State:
         of = self._operator

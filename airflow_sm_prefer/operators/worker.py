@@ -97,7 +97,7 @@ class Worker:
 
         Raises:
             CallFailed: AWS could not say whose a job is that has our name; nothing was created.
-            Killed: the task was told to end before, or while, it created a job.
+            Killed: the task was told to end before, or while, it created a job, or another try has taken its place.
         """
         while True:
             state, commands = step(state, event, self._clock.time(), self._draw())
@@ -211,4 +211,4 @@ class Worker:
 
 
 class Killed(Exception):
-    """The task was told to end before it had a job to wait for."""
+    """The task ends without a job to wait for: it was told to end, or another try has taken its place."""

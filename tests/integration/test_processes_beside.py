@@ -61,7 +61,7 @@ def test_one_that_thaws_before_its_create_leaves_the_task_to_the_next_try(
         assert [job["status"] for job in airflow.jobs()] == ["InProgress"]
 
 
-def test_the_job_of_a_run_that_was_deleted_is_not_anothers_try(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_job_of_a_run_that_was_deleted_is_not_anothers_try() -> None:
     with airflow_and_sandbox(store=False) as airflow:
         airflow.run(training(), began_now(TaskInstance(), airflow))
         airflow.clock.sleep(1)
