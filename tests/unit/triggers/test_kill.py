@@ -76,7 +76,10 @@ async def test_airflows_on_kill_after_that_adds_nothing() -> None:
     jobs, each = Jobs(), trigger()
     each.task_instance = TI
     with mock.patch.object(kill, "task_state", return_value="failed"), made_of(jobs):
-        await each.on_kill()
+        task = asyncio.ensure_future(anext(each.run()))
+        await asyncio.sleep(0)
+        task.cancel(kill.USER_ACTION)
+        await asyncio.wait([task])
         await each.on_kill()
         await kills_done()
     assert jobs.calls == ["stop"]
