@@ -169,7 +169,6 @@ ACTS: dict[str, Callable[[TaskRun], None]] = {
     "run-failed": lambda run: run.mark_run("failed"),
     "run-success": lambda run: run.mark_run("success"),
     "clear": lambda run: run.clear(),
-    "clear-again": lambda run: run.clear(),
     "clear-without-run": lambda run: run.clear(reset_run=False),
     "clear-other": lambda run: run.clear("before", after=False),
     "kill-task": lambda run: _signal_task(run, signal.SIGKILL),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -10,7 +10,6 @@ import pytest
 
 from tests.e2e.reruns.cases import Cases
 from tests.e2e.reruns.runs import PENDING, RUNNING, TaskRun, stays
-from tests.e2e.reruns.world import World
 
 cases = Cases()
 
@@ -191,13 +190,7 @@ def one_of_several_mapped_tasks_marked_failed_the_others_go_on(run: TaskRun) -> 
 # -- all of them ---------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def clicked(request: pytest.FixtureRequest, world: World) -> Iterator[Mapping[str, Future[None]]]:
-    with cases.begun(request, world) as begun:
-        yield begun
-
-
 @pytest.mark.parametrize("name", cases.names)
 @pytest.mark.timeout(1800)
-def test_click(clicked: Mapping[str, Future[None]], name: str) -> None:
-    clicked[name].result()
+def test_click(outcomes: Mapping[str, Future[None]], name: str) -> None:
+    outcomes[name].result()

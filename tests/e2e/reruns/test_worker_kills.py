@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 
 import pytest
@@ -13,7 +13,6 @@ import pytest
 from tests.e2e.reruns.cases import Cases
 from tests.e2e.reruns.gates import AFTER_CREATE, BEFORE_CREATE, BEFORE_DEFER, ENDED, GATES, RESUMED
 from tests.e2e.reruns.runs import PENDING, TaskRun, signal_worker
-from tests.e2e.reruns.world import World
 
 TERM, KILL = signal.SIGTERM, signal.SIGKILL
 STOP, CONTINUE = signal.SIGSTOP, signal.SIGCONT
@@ -134,13 +133,7 @@ def frozen_beside_the_next_try(run: TaskRun, gate: str, process: int, state: str
     run.check()
 
 
-@pytest.fixture(scope="module")
-def killed(request: pytest.FixtureRequest, world: World) -> Iterator[Mapping[str, Future[None]]]:
-    with cases.begun(request, world) as begun:
-        yield begun
-
-
 @pytest.mark.parametrize("name", cases.names)
 @pytest.mark.timeout(1800)
-def test_worker(killed: Mapping[str, Future[None]], name: str) -> None:
-    killed[name].result()
+def test_worker(outcomes: Mapping[str, Future[None]], name: str) -> None:
+    outcomes[name].result()
