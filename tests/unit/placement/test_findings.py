@@ -38,6 +38,17 @@ def test_a_task_may_sleep_after_a_bad_end_and_not_after_a_good_one(status: str, 
     assert f"ended as {status} at 2027-01-15T08:00:00+00:00" in str(sleeper)
 
 
+def test_a_sleeper_is_written_as_plain_json_with_a_time_that_a_person_reads() -> None:
+    written = Sleeper(JobKind.TRAINING, "nightly-1", "Completed", NOW, "dag/run/train").to_json()
+    assert json.loads(json.dumps(written)) == {
+        "kind": "training",
+        "name": "nightly-1",
+        "status": "Completed",
+        "ended": "2027-01-15T08:00:00+00:00",
+        "task": "dag/run/train",
+    }
+
+
 def test_a_report_counts_and_shows_what_is_not_well() -> None:
     told = report(Done.KEPT, Done.KEPT, Done.STOPPED)
     assert str(told) == "3 running jobs of prod in eu-west-1: 2 kept, 1 stopped"
