@@ -42,9 +42,7 @@ def decide_all(queues: Iterable[Queue], *, limits: Mapping[str, int], now: float
     decisions: dict[str, Decision] = {}
     for queue in turns:
         elsewhere = sum((held[other.name] for other in turns if other.name != queue.name), Counter[str]())
-        snapshot = Snapshot(
-            now=now, runnable=queue.runnable, placed=queue.placed, limits=limits, elsewhere=elsewhere
-        )
+        snapshot = Snapshot(now=now, runnable=queue.runnable, placed=queue.placed, limits=limits, elsewhere=elsewhere)
         decision = queue.policy.decide(snapshot)
         decisions[queue.name] = decision
         held[queue.name] += _held(decision.place)

@@ -1,93 +1,64 @@
-"""Quota management: each share its own limits; idle instances are lent, and reclaimed by preemption."""
+"""Quota shares: what each may hold, and what it does with what it doesn't use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 
-from airflow_sm_prefer.scheduling.ledger import Ledger
-from airflow_sm_prefer.scheduling.preemption import make_room
-from airflow_sm_prefer.scheduling.quota import QuotaShare, by_name
-from airflow_sm_prefer.scheduling.snapshot import Blocked, BlockedReason, Decision, Job, Preemption, Snapshot
+UNLIMITED = -1
+"""A borrow limit of none."""
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaShares:
-    """Places jobs within each share's limits, then lends what is idle, and reclaims it for its owner.
+class SharingStrategy(StrEnum):
+    """What a quota share does with idle instances: AWS Batch's values."""
 
-    Each share is a queue of its own: higher priority first, then arrival, and a head that waits holds back its share
-    only. Jobs that their share's own limits hold go before those that borrow; among either the earlier arrival goes
-    first (idleResourceAssignmentStrategy FIFO), and what an earlier one waits for isn't given to a later one.
+    RESERVE = "RESERVE"
+    """Keeps them idle for its own jobs, and borrows none."""
+    LEND = "LEND"
+    """Lends them, and borrows none."""
+    LEND_AND_BORROW = "LEND_AND_BORROW"
+    """Lends them, and borrows others'."""
 
-    A job that its share's own limits hold never waits for instances that are lent: their borrowers are preempted.
-    One that would need more than its limits borrows; if it can't, and its share has in-share preemption, jobs of lower
-    priority in its share are.
 
-    Source: https://docs.aws.amazon.com/batch/latest/userguide/quota-shares.html
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaShare:
+    """AWS Batch's quota share, as far as scheduling goes.
+
+    A DISABLED share takes no new jobs, but those that it has can finish (CreateQuotaShare): the state changes nothing
+    here, it is the caller that refuses the submission.
+
+    Sources: https://docs.aws.amazon.com/batch/latest/userguide/quota-shares.html and
+    https://docs.aws.amazon.com/batch/latest/APIReference/API_QuotaShareResourceSharingConfiguration.html
 
     Attributes:
-        shares: All quota shares of the queue. A job of any other share is blocked, as it has no limits.
+        name: Unique in the queue.
+        limits: maxCapacity by instance type: what its jobs may hold without borrowing.
+        strategy: Whether it lends, or lends and borrows.
+        borrow_limit: What it may borrow beyond its limits, in percent of each of them; -1 is without limit. Only for
+            LEND_AND_BORROW.
+        in_share_preemption: Whether its own jobs of higher priority preempt those of lower.
     """
 
-    shares: tuple[QuotaShare, ...]
+    name: str
+    limits: Mapping[str, int]
+    strategy: SharingStrategy
+    borrow_limit: int = UNLIMITED
+    in_share_preemption: bool = False
 
-    def order(self, snapshot: Snapshot) -> tuple[Job, ...]:
-        """Return the RUNNABLE jobs as their turns come if all of them fit: those that need not borrow first."""
-        line = _Line(snapshot, Ledger.of(snapshot, self.shares))
-        jobs = []
-        while (job := line.head()) is not None:
-            jobs.append(job)
-            line.advance(job)
-        return tuple(jobs)
+    @property
+    def lends(self) -> bool:
+        """Whether others may use its idle instances."""
+        return self.strategy is not SharingStrategy.RESERVE
 
-    def decide(self, snapshot: Snapshot) -> Decision:
-        """Place, preempt for owners and for priorities, and tell which shares are blocked."""
-        return _Round(snapshot, self.shares).decide()
+    def limit(self, instance_type: str) -> int:
+        """Return what its jobs may hold of a type without borrowing: 0 if it has no limit for it."""
+        return self.limits.get(instance_type, 0)
 
-
-class _Line:
-    """The shares' queues, merged."""
-
-    def __init__(self, snapshot: Snapshot, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._waiting: dict[str, list[Job]] = {}
-        for job in sorted(snapshot.runnable, key=lambda job: job.rank, reverse=True):
-            self._waiting.setdefault(job.share or "", []).append(job)
-
-    def head(self) -> Job | None:
-        """Return the job whose turn it is: of the shares' first ones, one that need not borrow, then the earliest."""
-        heads = (jobs[-1] for jobs in self._waiting.values() if jobs)
-        return min(heads, key=lambda job: (not self._ledger.owns_room(job), job.arrival), default=None)
-
-    def advance(self, job: Job) -> None:
-        """Count the head as holding its instances, and turn to the next of its share."""
-        self._waiting[job.share or ""].pop()
-        self._ledger.add(job)
-
-    def close(self, job: Job) -> None:
-        """Leave the head where it is, and its share with it."""
-        self._waiting[job.share or ""].clear()
-
-
-class _Round:
-    """One decision as it is made.
-
-    Two ledgers: what is held now, and what will be once the jobs that are being stopped have stopped and those that
-    wait for them are placed.
-    """
-
-    def __init__(self, snapshot: Snapshot, shares: tuple[QuotaShare, ...]) -> None:
-        self._shares = by_name(shares)
-        self._limits = snapshot.limits
-        self._now = Ledger.of(snapshot, shares)
-        self._soon = Ledger.of(snapshot, shares, stopping=False)
-        self._line = _Line(snapshot, self._soon)
-        self._held_back: set[str] = set()
-        self._place: list[Job] = []
-        self._preempt: list[Preemption] = []
-        self._blocked: list[Blocked] = []
-
-    def decide(self) -> Decision:
-        while (job := self._line.head()) is not None:
-            self._consider(job)
-        return Decision(tuple(self._place), tuple(self._preempt), tuple(self._blocked))
+    def may_borrow(self, instance_type: str, lent: int) -> int:
+        """Return how many instances of a type it may borrow at most, if others lend so many; a part counts for none."""
+        if self.strategy is not SharingStrategy.LEND_AND_BORROW or instance_type not in self.limits:
+            return 0
+        if self.borrow_limit == UNLIMITED:
+            return lent
+        return min(lent, self.limit(instance_type) * self.borrow_limit // 100)
