@@ -54,9 +54,7 @@ def test_what_a_queue_holds_counts_once():
 
 def test_instance_types_are_counted_for_a_queue_with_quota_shares():
     share = borrowing("team", 2)
-    managed = Queue(
-        name="managed", priority=1, policy=QuotaManagement((share,)), runnable=(job("m", 2, share="team"),)
-    )
+    managed = Queue(name="managed", priority=1, policy=QuotaManagement((share,)), runnable=(job("m", 2, share="team"),))
     other = queue("other", 0, (), [placed("r", 1)])
 
     decisions = decide_all([managed, other], limits={P4: 2}, now=0)
