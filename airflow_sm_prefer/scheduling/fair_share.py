@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -59,8 +59,8 @@ class FairShare:
     """Places jobs of the share that has used least for its weight; never preempts.
 
     A share's standing is T * weightFactor, T being its usage over time, and the lowest is next. AWS doesn't say what a
-    job counts when it has just been placed; without it one share would take all that is free at an instant. Here an
-    instance that is held counts as if it were held for another window.
+    job counts when it has just been placed, but if it were nothing, one share would take all that is free at an
+    instant. Here an instance counts from when it is placed as if it had been held for the whole window.
 
     Within a share, higher priority goes first, then arrival. A head that doesn't fit blocks the queue. With a
     reservation, a job larger than what it leaves waits until more shares are active.
@@ -70,7 +70,7 @@ class FairShare:
 
     Attributes:
         policy: Decay, reservation and weights.
-        usage: What the shares have used until the snapshot's instant: carried there with `Usage.carried_to`.
+        usage: What the shares have used, up to the last change in the set of placed jobs or later.
     """
 
     policy: FairsharePolicy
@@ -87,31 +87,44 @@ class FairShare:
         return place_in_turn(self._turns(snapshot), snapshot, reserved=reserved)
 
     def active_shares(self, snapshot: Snapshot) -> frozenset[str]:
-        """Return the share identifiers that have waiting or placed jobs, or usage that isn't forgotten yet."""
+        """Return the share identifiers that have waiting or placed jobs, or usage that still counts.
+
+        Source: https://docs.aws.amazon.com/batch/latest/userguide/fair-share-scheduling.html
+        """
         jobs = (*snapshot.runnable, *(placed.job for placed in snapshot.placed))
-        return frozenset({job.share or "" for job in jobs} | set(self.usage.spent))
+        return frozenset({job.share or "" for job in jobs} | set(self._spent(snapshot)))
 
     def _turns(self, snapshot: Snapshot) -> Iterator[Job]:
         waiting: dict[str, list[Job]] = defaultdict(list)
         for job in sorted(snapshot.runnable, key=lambda job: job.rank, reverse=True):
             waiting[job.share or ""].append(job)
-        held = Counter[str]()
-        for placed in snapshot.placed:
-            held[placed.job.share or ""] += placed.job.instances
+        standings = self._standings(snapshot)
         # Of shares that stand alike, the one whose first job arrived first.
-        turns = [(self._standing(share, held[share]), jobs[-1].arrival, share) for share, jobs in waiting.items()]
+        turns = [(standings[share], jobs[-1].arrival, share) for share, jobs in waiting.items()]
         heapq.heapify(turns)
         while turns:
             share = turns[0][2]
             job = waiting[share].pop()
-            held[share] += job.instances
             yield job
-            if waiting[share]:
-                head = waiting[share][-1]
-                heapq.heapreplace(turns, (self._standing(share, held[share]), head.arrival, share))
-            else:
+            if not waiting[share]:
                 heapq.heappop(turns)
+                continue
+            standings[share] += self._weight_of(job)
+            heapq.heapreplace(turns, (standings[share], waiting[share][-1].arrival, share))
 
-    def _standing(self, share: str, held: int) -> float:
-        ahead = held * window(self.policy.share_decay_seconds)
-        return (self.usage.spent.get(share, 0.0) + ahead) * self.policy.weight(share)
+    def _standings(self, snapshot: Snapshot) -> defaultdict[str, float]:
+        standings: defaultdict[str, float] = defaultdict(float)
+        for share, spent in self._spent(snapshot).items():
+            standings[share] += spent * self.policy.weight(share)
+        for placed in snapshot.placed:
+            standings[placed.job.share or ""] += self._weight_of(placed.job)
+        return standings
+
+    def _weight_of(self, job: Job) -> float:
+        """What a placed job adds to its share's standing."""
+        whole_window = window(self.policy.share_decay_seconds) / 2
+        return job.instances * whole_window * self.policy.weight(job.share or "")
+
+    def _spent(self, snapshot: Snapshot) -> dict[str, float]:
+        decay = self.policy.share_decay_seconds
+        return self.usage.carried_to(snapshot.now, snapshot.placed, decay).spent(decay)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from airflow_sm_prefer.scheduling.snapshot import Placed
 
@@ -21,27 +21,33 @@ def window(share_decay_seconds: int) -> int:
     return share_decay_seconds or SHORTEST_WINDOW
 
 
+class Span(NamedTuple):
+    """So many instances that a share held from one instant to another, in seconds."""
+
+    share: str
+    instances: int
+    start: float
+    stop: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Instance-seconds by share identifier, decayed up to an instant. Plain numbers, so that it can be stored.
+    """The recent past of a queue. Plain numbers and texts, so that it can be stored.
 
-    AWS sums the vCPU-seconds of running and recently ended jobs, and says that more recent ones weigh more, but not
-    how much more. Here usage fades exponentially with shareDecaySeconds as its time constant, so that all of the past
-    weighs as much as a window of that length. A share that has held nothing for so long is forgotten: AWS calls it
-    inactive then. Service jobs count instances, of any type.
+    AWS sums what running and recently ended jobs have used, vCPU-seconds for container jobs; service jobs count
+    instances, of any type. What was used loses weight linearly over shareDecaySeconds, and after that counts for
+    nothing.
 
-    Sources: https://docs.aws.amazon.com/batch/latest/userguide/fair-share-scheduling.html and
-    https://aws.amazon.com/blogs/hpc/deep-dive-on-fair-share-scheduling-in-aws-batch/
+    Sources: https://aws.amazon.com/blogs/hpc/deep-dive-on-fair-share-scheduling-in-aws-batch/ for the sum, and
+    https://docs.aws.amazon.com/cdk/api/v2/docs/aws-cdk-lib.aws_batch-readme.html#fairshare-scheduling for the decay.
 
     Attributes:
-        as_of: The instant, in seconds.
-        spent: Decayed instance-seconds by share identifier.
-        last_held: When each of these shares last held an instance, in seconds.
+        as_of: The instant up to which it is known, in seconds.
+        spans: What the shares held until then.
     """
 
     as_of: float
-    spent: Mapping[str, float] = field(default_factory=dict)
-    last_held: Mapping[str, float] = field(default_factory=dict)
+    spans: tuple[Span, ...] = ()
 
     def carried_to(self, now: float, placed: Iterable[Placed], share_decay_seconds: int) -> Usage:
         """Return the usage at a later instant, with these jobs holding their instances from then until now.
@@ -52,17 +58,30 @@ class Usage:
         Args:
             now: The later instant.
             placed: The jobs that held their instances all the time since `as_of`.
-            share_decay_seconds: As in the policy; 0 means 600.
+            share_decay_seconds: As in the policy; 0 means 600. What is older is dropped.
         """
         held = Counter[str]()
-        for one in placed:
+        for one in placed if now > self.as_of else ():
             held[one.job.share or ""] += one.job.instances
+        spans = []
+        for span in self.spans:
+            goes_on = span.stop == self.as_of and held[span.share] == span.instances
+            if goes_on:
+                del held[span.share]
+            longer = span._replace(stop=now) if goes_on else span
+            if longer.stop > now - window(share_decay_seconds):
+                spans.append(longer)
+        spans += [Span(share, instances, self.as_of, now) for share, instances in sorted(held.items()) if instances]
+        return Usage(as_of=now, spans=tuple(spans))
+
+    def spent(self, share_decay_seconds: int) -> dict[str, float]:
+        """Return the instance-seconds that count, by share identifier: of each that held any within the window."""
         length = window(share_decay_seconds)
-        fading = math.exp((self.as_of - now) / length)
-        last_held = {**self.last_held, **dict.fromkeys(held, now)}
-        kept = {share: last for share, last in last_held.items() if now - last < length}
-        # What n instances used in this time, each second of it faded until now.
-        spent = {
-            share: self.spent.get(share, 0.0) * fading + held[share] * length * (1 - fading) for share in sorted(kept)
-        }
-        return Usage(as_of=now, spent=spent, last_held=kept)
+        spent: dict[str, float] = defaultdict(float)
+        for span in self.spans:
+            newest, oldest = self.as_of - span.stop, min(self.as_of - span.start, length)
+            if newest < length:
+                # An instance-second of age t weighs 1 - t / length.
+                weighed = (oldest - newest) * (1 - (oldest + newest) / (2 * length))
+                spent[span.share] += span.instances * weighed
+        return dict(spent)

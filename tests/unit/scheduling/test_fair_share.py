@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 
 from airflow_sm_prefer.scheduling.fair_share import FairShare, FairsharePolicy
-from airflow_sm_prefer.scheduling.usage import Usage
+from airflow_sm_prefer.scheduling.usage import Span, Usage
 from tests.unit.scheduling.builders import blocked, counted, job, names, placed
 
 NOW = 1000
 
 
-def fair(*, spent=None, reservation=0, decay=0, **weights):
+def fair(*, used=None, reservation=0, decay=0, **weights):
+    """A policy, with what shares have used: so many instances each for the last second."""
     policy = FairsharePolicy(share_decay_seconds=decay, compute_reservation=reservation, weights=weights)
-    return FairShare(policy, Usage(as_of=NOW, spent=spent or {}, last_held=dict.fromkeys(spent or {}, NOW)))
+    spans = tuple(Span(share, instances, NOW - 1, NOW) for share, instances in (used or {}).items())
+    return FairShare(policy, Usage(as_of=NOW, spans=spans))
 
 
 def many(share, count, *, at=0):
@@ -23,12 +25,12 @@ def many(share, count, *, at=0):
 CASES = {
     "nothing waits": (fair(), counted(4), []),
     "the share that has used least is next, whenever its job came": (
-        fair(spent={"A": 100.0, "B": 50.0}),
+        fair(used={"A": 100, "B": 50}),
         counted(1, [job("a", share="A", at=1), job("b", share="B", at=2)]),
         ["b"],
     ),
     "usage counts times the weight, so that a low factor gets more": (
-        fair(spent={"A": 100.0, "B": 50.0}, A=0.25),
+        fair(used={"A": 100, "B": 50}, A=0.25),
         counted(1, [job("a", share="A", at=2), job("b", share="B", at=1)]),
         ["a"],
     ),
@@ -52,6 +54,24 @@ CASES = {
         counted(9, [*many("A", 20), *many("B", 20)]),
         ["A1", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8"],
     ),
+    "AWS: two jobs of 32 for each of 64": (
+        # The README of AWS's CDK module aws-batch, on fair-share scheduling.
+        fair(),
+        counted(
+            384,
+            [
+                *(job(f"A{n}", 32, share="A", at=n) for n in range(1, 10)),
+                *(job(f"B{n}", 64, share="B", at=n) for n in range(1, 10)),
+            ],
+        ),
+        ["A1", "B1", "A2", "B2", "A3", "A4", "B3", "A5", "A6"],
+    ),
+    "AWS: who hasn't used anything lately gets more than its weight for a time": (
+        # create-scheduling-policy, on share decay seconds.
+        fair(decay=3600, used={"A": 3600}),
+        counted(3, [*many("A", 3), *many("B", 3, at=10)]),
+        ["B1", "B2", "A1"],
+    ),
     "higher priority goes first within a share": (
         fair(),
         counted(1, [job("low", share="A", at=1), job("high", share="A", at=2, priority=1)]),
@@ -63,7 +83,7 @@ CASES = {
         ["none"],
     ),
     "priority means nothing between shares": (
-        fair(spent={"A": 1.0}),
+        fair(used={"A": 1}),
         counted(1, [job("a", share="A", priority=9999), job("b", share="B")]),
         ["b"],
     ),
@@ -80,7 +100,7 @@ CASES = {
         ["production", "research"],
     ),
     "a head that doesn't fit blocks smaller jobs of other shares": (
-        fair(spent={"B": 1.0}),
+        fair(used={"B": 1}),
         counted(4, [job("big", 4, share="A"), job("small", share="B")], [placed("r", share="B")]),
         [],
     ),
@@ -126,6 +146,11 @@ RESERVATIONS = {
     "AWS: 25 percent, one active share": (25, ["A"], 64, 48),
     "AWS: 25 percent, two active shares": (25, ["A", "B"], 64, 60),
     "AWS: 25 percent, three active shares": (25, ["A", "B", "C"], 64, 63),
+    # The README of AWS's CDK module aws-batch: 75 %, 56.25 % and 42.1875 %.
+    "AWS: 75 percent, a job of A": (75, ["A"], 64, 16),
+    "AWS: 75 percent, jobs of A and B": (75, ["A", "B"], 64, 28),
+    "AWS: 75 percent, a second job of A": (75, ["A", "B", "A"], 64, 28),
+    "AWS: 75 percent, jobs of A, B and C": (75, ["A", "B", "C"], 64, 37),
     "no reservation": (0, ["A"], 8, 8),
     "a part of an instance isn't kept free": (50, ["A"], 1, 1),
     "percents of a hundred are exact": (29, ["A"], 100, 71),
@@ -134,7 +159,7 @@ RESERVATIONS = {
 
 @pytest.mark.parametrize(("percent", "shares", "limit", "room"), RESERVATIONS.values(), ids=RESERVATIONS)
 def test_the_reservation_leaves_room_for_shares_that_are_not_active(percent, shares, limit, room):
-    waiting = [one for share in shares for one in many(share, 100)]
+    waiting = [one for n, share in enumerate(shares) for one in many(share, 100, at=1000 * n)]
 
     assert len(fair(reservation=percent).decide(counted(limit, waiting)).place) == room
 
@@ -149,7 +174,7 @@ def test_a_job_larger_than_the_reservation_leaves_waits_and_is_no_mistake():
 ACTIVE = {
     "waiting": (fair(), counted(4, [job("a", share="A")]), {"A"}),
     "running": (fair(), counted(4, [], [placed("a", share="A")]), {"A"}),
-    "used recently": (fair(spent={"A": 1.0}), counted(4), {"A"}),
+    "used recently": (fair(used={"A": 1}), counted(4), {"A"}),
     "none of it": (fair(A=0.5), counted(4), set()),
 }
 
