@@ -168,13 +168,13 @@ class Dispatcher:
         environment = estate.environments.get(arn)
         if environment is None or not is_open(environment):
             return
-        queues = queues_of(estate, environment, now.elapsed)
+        queues = queues_of(estate, environment)
         for name, decision in decide_all(queues, limits=environment.limits, now=now.elapsed).items():
             queue = estate.queues[name]
             self._note_blocked(estate, queue, decision, now)
             self._preempt(estate, decision, now)
             self._place(estate, queue, decision, now)
-            order = policy_of(estate, queue, now.elapsed).order(snapshot_of(estate, queue, now.elapsed))
+            order = policy_of(estate, queue).order(snapshot_of(estate, queue, now.elapsed))
             self._note_positions(queue, order, now)
 
     def _note_blocked(self, estate: Estate, queue: Queue, decision: Decision, now: Moment) -> None:

@@ -22,7 +22,7 @@ from airflow_sm_prefer.sandbox.batch.service_job import (
     Cause,
     ServiceJob,
 )
-from airflow_sm_prefer.sandbox.batch.snapshots import usage_at
+from airflow_sm_prefer.sandbox.batch.snapshots import carry_usage
 from airflow_sm_prefer.sandbox.batch.training import TrainingMaker, attempt_name
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.job import Job, StopCause
@@ -258,12 +258,8 @@ class Lives:
         """Add up what the shares of a fair-share queue have used, before who holds instances changes."""
         estate = self._estate(job)
         queue = estate.queues.get(job.queue)
-        policy = None if queue is None else estate.policy_of(queue)
-        if queue is None or policy is None or policy.fairshare is None:
-            return
-        usage = usage_at(estate, queue, now.elapsed)
-        queue.used, queue.used_as_of = dict(usage.spent), usage.as_of
-        self._engine.keeper.world_changed()
+        if queue is not None and carry_usage(estate, queue, now.elapsed):
+            self._engine.keeper.world_changed()
 
     def _training(self, job: ServiceJob, name: str) -> Job | None:
         return self._engine.account(Caller(job.account, job.region)).jobs.get((JobKind.TRAINING, name))

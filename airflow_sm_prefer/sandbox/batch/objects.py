@@ -73,8 +73,8 @@ class Queue(Managed):
         order: The number that the environment was given in serviceEnvironmentOrder.
         policy: The ARN of its scheduling policy; None for first in, first out.
         time_limits: jobStateTimeLimitActions.
-        used: Fair share: what each share has used, decayed, in instance-seconds.
-        used_as_of: The elapsed seconds for which that holds.
+        used: Fair share: what each share held lately, as share, instances, and from when to when in elapsed seconds.
+        used_as_of: Up to which elapsed seconds that is known.
     """
 
     priority: int
@@ -82,7 +82,7 @@ class Queue(Managed):
     order: int = 1
     policy: str | None = None
     time_limits: list[dict[str, Any]] = field(default_factory=list)
-    used: dict[str, float] = field(default_factory=dict)
+    used: list[tuple[str, int, float, float]] = field(default_factory=list)
     used_as_of: float = 0.0
 
     def time_limit(self, reason: str) -> float | None:

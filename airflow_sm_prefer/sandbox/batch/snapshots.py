@@ -13,10 +13,11 @@ from airflow_sm_prefer.sandbox.batch.service_job import RUNNABLE, ServiceJob
 from airflow_sm_prefer.scheduling import environment as scheduling
 from airflow_sm_prefer.scheduling.fair_share import FairShare, FairsharePolicy
 from airflow_sm_prefer.scheduling.fifo import Fifo
+from airflow_sm_prefer.scheduling.quota_management import QuotaManagement
 from airflow_sm_prefer.scheduling.quota_shares import QuotaShare as Share
-from airflow_sm_prefer.scheduling.quota_shares import QuotaShares, SharingStrategy
+from airflow_sm_prefer.scheduling.quota_shares import SharingStrategy
 from airflow_sm_prefer.scheduling.snapshot import Job, Placed, Policy, Snapshot
-from airflow_sm_prefer.scheduling.usage import Usage
+from airflow_sm_prefer.scheduling.usage import Span, Usage
 
 
 def as_seen(job: ServiceJob) -> Job:
@@ -46,31 +47,40 @@ def placed(jobs: Iterable[ServiceJob]) -> tuple[Placed, ...]:
     )
 
 
-def policy_of(estate: Estate, queue: Queue, now: float) -> Policy:
-    """Return how a queue schedules, at an instant."""
+def policy_of(estate: Estate, queue: Queue) -> Policy:
+    """Return how a queue schedules."""
     policy = estate.policy_of(queue)
     if policy is None:
         return Fifo()
     if policy.fairshare is None:
-        return QuotaShares(tuple(_share(share) for share in estate.shares_of(queue)))
-    return FairShare(_fairshare(policy.fairshare), usage_at(estate, queue, now))
+        return QuotaManagement(tuple(_share(share) for share in estate.shares_of(queue)))
+    return FairShare(_fairshare(policy.fairshare), _usage(queue))
 
 
-def usage_at(estate: Estate, queue: Queue, now: float) -> Usage:
-    """Return what the shares of a fair-share queue have used until an instant."""
+def carry_usage(estate: Estate, queue: Queue, now: float) -> bool:
+    """Add up what the shares of a queue have used until an instant; tells whether that matters to its policy.
+
+    To be called before the jobs that hold instances are others.
+    """
     policy = estate.policy_of(queue)
-    decay = 0 if policy is None or policy.fairshare is None else policy.fairshare.get("shareDecaySeconds", 0)
-    usage = Usage(as_of=queue.used_as_of, spent=queue.used)
-    return usage.carried_to(max(now, queue.used_as_of), placed(estate.live_in(queue)), decay)
+    if policy is None or policy.fairshare is None:
+        return False
+    decay = policy.fairshare.get("shareDecaySeconds", 0)
+    usage = _usage(queue).carried_to(max(now, queue.used_as_of), placed(estate.live_in(queue)), decay)
+    queue.used, queue.used_as_of = (
+        [(span.share, span.instances, span.start, span.stop) for span in usage.spans],
+        usage.as_of,
+    )
+    return True
 
 
-def queues_of(estate: Estate, environment: Environment, now: float) -> list[scheduling.Queue]:
+def queues_of(estate: Estate, environment: Environment) -> list[scheduling.Queue]:
     """Return the queues of an environment, each with its jobs."""
     return [
         scheduling.Queue(
             name=queue.arn,
             priority=queue.priority,
-            policy=policy_of(estate, queue, now),
+            policy=policy_of(estate, queue),
             runnable=runnable(estate.live_in(queue)),
             placed=placed(estate.live_in(queue)),
         )
@@ -108,6 +118,10 @@ def _elsewhere(estate: Estate, environment: Environment, queue: Queue) -> dict[s
     others = [other for other in estate.queues_on(environment) if other is not queue]
     count = sum((held(estate.live_in(other)) for other in others), Counter())
     return {NUM_INSTANCES: count.total()} if NUM_INSTANCES in environment.limits else dict(count)
+
+
+def _usage(queue: Queue) -> Usage:
+    return Usage(as_of=queue.used_as_of, spans=tuple(Span(*span) for span in queue.used))
 
 
 def _share(share: QuotaShare) -> Share:

@@ -118,7 +118,7 @@ class JobQueues(BatchOperations):
         estate = self.estate(caller)
         queue = estate.queue(request["jobQueue"])
         now = self.engine.time.now()
-        order = policy_of(estate, queue, now.elapsed).order(snapshot_of(estate, queue, now.elapsed))
+        order = policy_of(estate, queue).order(snapshot_of(estate, queue, now.elapsed))
         at = shown.milliseconds(now.instant)
         since = self.dispatcher.since(queue, order, now)
         jobs = [(estate.jobs[job.id], shown.milliseconds(since[job.id])) for job in order]
