@@ -51,6 +51,11 @@ def status(batch: Any, job_id: str) -> str:
     return shown
 
 
+def submit_many(batch: Any, queue: str, count: int) -> None:
+    for _ in range(count):
+        batch.submit_service_job(**submission("job", queue))
+
+
 def test_a_job_goes_through_a_queue_to_a_training_job(server: SandboxServer, batch: Any) -> None:
     arn = make_queue(batch, "first")
     made = batch.submit_service_job(**submission("Train", "first", tags={"team": "red"}))
@@ -131,8 +136,7 @@ def test_more_submissions_than_five_a_second_are_throttled_as_batch_does(batch: 
         hasty = client(limited.endpoint_url, "batch", retries={"total_max_attempts": 1})
         make_queue(hasty, "limited")
         with pytest.raises(ClientError) as refused:
-            for _ in range(8):
-                hasty.submit_service_job(**submission("job", "limited"))
+            submit_many(hasty, "limited", 8)
     answer = refused.value.response
     assert answer["Error"]["Code"] == "TooManyRequestsException"
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 429
