@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import client_error
+from airflow_sm_prefer.sandbox.batch.objects import Managed, SchedulingPolicy
 from airflow_sm_prefer.sandbox.batch.rules import check_tags
 from airflow_sm_prefer.sandbox.batch.service_job import ServiceJob
 from airflow_sm_prefer.sandbox.operations.base import Request, Response
 from airflow_sm_prefer.sandbox.operations.batch_base import BatchOperations
+
+Tagged = ServiceJob | SchedulingPolicy | Managed
 
 
 class BatchTags(BatchOperations):
@@ -21,43 +24,41 @@ class BatchTags(BatchOperations):
         Raises:
             ApiError: there is no such resource, a key is reserved, or it would have too many.
         """
-        tags = self._tags(caller, request)
+        tagged = self._find(caller, request)
         check_tags(request["tags"])
-        check_tags(tags | request["tags"])
-        tags.update(request["tags"])
-        self._note(caller, request)
+        tags = tagged.tags | request["tags"]
+        check_tags(tags)
+        self._give(tagged, tags)
         return {}
 
     def untag_resource(self, caller: Caller, request: Request) -> Response:
         """Take tags away; those that it doesn't have are no error."""
-        tags = self._tags(caller, request)
-        for key in request["tagKeys"]:
-            tags.pop(key, None)
-        self._note(caller, request)
+        tagged = self._find(caller, request)
+        self._give(tagged, {key: value for key, value in tagged.tags.items() if key not in request["tagKeys"]})
         return {}
 
     def list_tags_for_resource(self, caller: Caller, request: Request) -> Response:
         """List tags."""
-        return {"tags": dict(self._tags(caller, request))}
+        return {"tags": dict(self._find(caller, request).tags)}
 
-    def _tags(self, caller: Caller, request: Request) -> dict[str, str]:
+    def _find(self, caller: Caller, request: Request) -> Tagged:
         arn, estate = request["resourceArn"], self.estate(caller)
-        job = self._job(caller, arn)
-        if job is not None:
-            return job.tags
-        for held in (estate.environments, estate.queues, estate.policies, estate.shares):
-            if arn in held:
-                tags: dict[str, str] = held[arn].tags
-                return tags
-        raise client_error(f"Resource {arn} does not exist")
+        job = estate.jobs.get(arn.removeprefix(estate.arn("service-job", "")))
+        found: Tagged | None = (
+            job
+            or estate.environments.get(arn)
+            or estate.queues.get(arn)
+            or estate.policies.get(arn)
+            or estate.shares.get(arn)
+        )
+        if found is None:
+            raise client_error(f"Resource {arn} does not exist")
+        return found
 
-    def _note(self, caller: Caller, request: Request) -> None:
-        job = self._job(caller, request["resourceArn"])
-        if job is None:
-            self.engine.keeper.world_changed()
+    def _give(self, tagged: Tagged, tags: dict[str, str]) -> None:
+        """Replace tags: what was kept of the old ones is not to change with them."""
+        tagged.tags = tags
+        if isinstance(tagged, ServiceJob):
+            self.engine.keeper.service_job_changed(tagged)
         else:
-            self.engine.keeper.service_job_changed(job)
-
-    def _job(self, caller: Caller, arn: str) -> ServiceJob | None:
-        estate = self.estate(caller)
-        return estate.jobs.get(arn.removeprefix(estate.arn("service-job", "")))
+            self.engine.keeper.world_changed()
