@@ -54,3 +54,17 @@ def limit_exceeded(message: str) -> ApiError:
 def throttled() -> ApiError:
     """More calls a second than the account may make."""
     return ApiError("ThrottlingException", "Rate exceeded")
+
+
+def client_error(message: str) -> ApiError:
+    """What AWS Batch answers to whatever a caller did wrong; it has no other code for that."""
+    return ApiError("ClientException", message)
+
+
+def too_many_requests() -> ApiError:
+    """More calls of AWS Batch a second than the account may make.
+
+    Batch throttles with another code and status than SageMaker; both are in botocore's list of those to try again.
+    Seen: https://github.com/nextflow-io/nextflow/issues/1079
+    """
+    return ApiError("TooManyRequestsException", "Too Many Requests", 429)

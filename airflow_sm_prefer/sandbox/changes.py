@@ -7,16 +7,18 @@ nothing and two at once don't mix.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from airflow_sm_prefer.sandbox import scenario_file
+from airflow_sm_prefer.sandbox.capacity import Timeline
 from airflow_sm_prefer.sandbox.demand import CapacityKind
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.pace import FASTEST, Moment
+from airflow_sm_prefer.sandbox.plans import PlanSpec
 from airflow_sm_prefer.sandbox.rates import RateLimits
 from airflow_sm_prefer.sandbox.yaml_nodes import Node
 
@@ -69,19 +71,53 @@ def apply_change(change: Change, engine: Engine, rates: RateLimits, now: Moment)
     are still to come; instants count from now.
     """
     appliers: dict[str, Callable[[Any], None]] = {
-        "capacity": lambda given: engine.set_capacity(CapacityKind.ON_DEMAND, given, now),
-        "spot": lambda given: engine.set_capacity(CapacityKind.SPOT, given, now),
-        "plans": lambda given: engine.set_plans(given, now),
+        "capacity": lambda given: _set_capacity(engine, CapacityKind.ON_DEMAND, given, now),
+        "spot": lambda given: _set_capacity(engine, CapacityKind.SPOT, given, now),
+        "plans": lambda given: _set_plans(engine, given, now),
         "quotas": engine.quotas.update,
         "rates": rates.change,
         "call_faults": engine.faults.add_calls,
         "job_faults": engine.faults.add_jobs,
-        "speed": lambda given: engine.set_speed(given, now),
+        "speed": lambda given: _set_speed(engine, given, now),
     }
     for name, value in change.sections.items():
         appliers[name](value)
     engine.keeper.world_changed()
     engine.record.add(now.instant, "control", {"sections": sorted(change.written), "change": dict(change.written)})
+
+
+def clear_faults(engine: Engine) -> None:
+    """Forget every fault that is still to come, of runs that go on too; the caller holds the engine's lock."""
+    engine.faults.clear()
+    engine.keeper.world_changed()
+    jobs = [job for account in engine.accounts.values() for job in account.jobs.values()]
+    for job in jobs:
+        if job.doom is not None and job.stopping is None:
+            job.doom = None
+            engine.keeper.job_changed(job)
+
+
+def _set_speed(engine: Engine, speed: float, now: Moment) -> None:
+    """Let the scenario's seconds pass at another speed from now on."""
+    engine.time.pace = engine.time.pace.at_speed(speed, now)
+
+
+def _set_capacity(engine: Engine, kind: CapacityKind, timelines: Mapping[str, Timeline], now: Moment) -> None:
+    """Replace counts by type; their instants count from now."""
+    for instance_type, timeline in timelines.items():
+        engine.capacity.set(kind, instance_type, timeline.later(now.elapsed))
+    engine.agenda.add_all(engine.capacity.changes())
+    engine.floor.stir()
+
+
+def _set_plans(engine: Engine, specs: Iterable[PlanSpec], now: Moment) -> None:
+    """Give every account more plans, or others of the same names; their instants count from now."""
+    for spec in specs:
+        given = spec.later(now.elapsed)
+        engine.plan_specs = [s for s in engine.plan_specs if s.name != spec.name] + [given]
+        for account in engine.accounts.values():
+            engine.give_plan(account, given)
+    engine.floor.stir()
 
 
 def _speed(node: Node) -> float:

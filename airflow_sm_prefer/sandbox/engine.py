@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from airflow_sm_prefer.sandbox import endings, quotas
 from airflow_sm_prefer.sandbox.accounts import Account, Caller
 from airflow_sm_prefer.sandbox.agenda import Agenda
-from airflow_sm_prefer.sandbox.capacity import Capacity, Timeline
-from airflow_sm_prefer.sandbox.demand import Candidate, CapacityKind
+from airflow_sm_prefer.sandbox.capacity import Capacity
+from airflow_sm_prefer.sandbox.demand import Candidate
 from airflow_sm_prefer.sandbox.effects import Effects, Emit, RunKey
 from airflow_sm_prefer.sandbox.events import Announcer, is_announced
 from airflow_sm_prefer.sandbox.faults import Faults
 from airflow_sm_prefer.sandbox.floor import Floor
+from airflow_sm_prefer.sandbox.following import Follower, Nobody
 from airflow_sm_prefer.sandbox.job import Job, StopCause
 from airflow_sm_prefer.sandbox.keeping import Forgetful, Keeper
 from airflow_sm_prefer.sandbox.pace import Moment, Timekeeper
@@ -53,6 +55,7 @@ class Engine:
         self.time = time
         self.clock = time.clock
         self.keeper: Keeper = Forgetful()
+        self.follower: Follower = Nobody()
         self.capacity = Capacity(scenario.capacity, scenario.spot)
         self.quotas = dict(scenario.quotas)
         self.faults = Faults(scenario.call_faults, scenario.job_faults)
@@ -75,9 +78,9 @@ class Engine:
     def next_due(self) -> float:
         """Return the elapsed seconds at which the next tick has something to do."""
         with self._lock:
-            if self.floor.is_unsettled or not self._inbox.empty():
+            if self.floor.is_unsettled or self.follower.is_unsettled or not self._inbox.empty():
                 return self.time.now().elapsed
-            return self.agenda.next()
+            return self._next_deadline()
 
     def leap(self, seconds: float) -> None:
         """Let so many of the scenario's seconds pass at once; what is due by then is done by the next tick."""
@@ -112,7 +115,7 @@ class Engine:
             self.accounts[caller] = Account(caller)
             self.keeper.world_changed()
             for spec in self.plan_specs:
-                self._give_plan(self.accounts[caller], spec)
+                self.give_plan(self.accounts[caller], spec)
         return self.accounts[caller]
 
     def next_number(self) -> int:
@@ -148,10 +151,16 @@ class Engine:
         job.stop(cause.value, now)
         self._leave(job)
 
-    def buy_plan(self, caller: Caller, spec: PlanSpec) -> None:
-        """Give one account a plan; its instants count from the sandbox's beginning."""
-        self._give_plan(self.account(caller), spec)
-        self.keeper.world_changed()
+    def give_plan(self, account: Account, spec: PlanSpec) -> None:
+        """Give one account a plan, if it is for its Region; its instants count from the sandbox's beginning."""
+        if spec.region in (None, account.caller.region):
+            plan = account.add_plan(spec)
+            self.agenda.add_all(plan.edges())
+            self.keeper.world_changed()
+
+    def announce(self, account: str, region: str, now: Moment, event: dict[str, Any]) -> None:
+        """Have an event sent, as the settings say."""
+        self.agenda.add(self.announcer.send(account, region, now.elapsed, event))
 
     def retain(self, job: Job, seconds: int, now: Moment) -> None:
         """Keep the warm pool of a job for so long, counted from the job's end; 0 ends it."""
@@ -175,53 +184,20 @@ class Engine:
         del self._account_of(job).jobs[job.kind, job.name]
         self.keeper.job_deleted(job)
 
-    # What changes while it runs; callers hold the lock
-
-    def set_speed(self, speed: float, now: Moment) -> None:
-        """Let the scenario's seconds pass at another speed from now on.
-
-        Raises:
-            InvalidSetting: the speed isn't above 0, or is too high.
-        """
-        self.time.pace = self.time.pace.at_speed(speed, now)
-
-    def set_capacity(self, kind: CapacityKind, timelines: Mapping[str, Timeline], now: Moment) -> None:
-        """Replace counts by type; their instants count from now."""
-        for instance_type, timeline in timelines.items():
-            self.capacity.set(kind, instance_type, timeline.later(now.elapsed))
-        self.agenda.add_all(self.capacity.changes())
-        self.floor.stir()
-
-    def set_plans(self, specs: Iterable[PlanSpec], now: Moment) -> None:
-        """Give every account more plans, or others of the same names; their instants count from now."""
-        for spec in specs:
-            given = spec.later(now.elapsed)
-            self.plan_specs = [s for s in self.plan_specs if s.name != spec.name] + [given]
-            for account in self.accounts.values():
-                self._give_plan(account, given)
-        self.floor.stir()
-
-    def clear_faults(self) -> None:
-        """Forget every fault that is still to come, of runs that go on too."""
-        self.faults.clear()
-        self.keeper.world_changed()
-        jobs = [job for account in self.accounts.values() for job in account.jobs.values()]
-        for job in jobs:
-            if job.doom is not None and job.stopping is None:
-                job.doom = None
-                self.keeper.job_changed(job)
-
     # The steps of a tick
 
     def _step(self, now: Moment) -> None:
         self._listen(now)
         # Each moment by itself: a fake clock may have passed several at once, and capacity that came before a limit
         # was over must be found before it.
-        while self.agenda.next() <= now.elapsed:
-            self._meet(self.time.pace.reached(self.agenda.next()))
+        while self._next_deadline() <= now.elapsed:
+            self._meet(self.time.pace.reached(self._next_deadline()))
         self._settle(now)
         if self.announcer.send_due(now.elapsed):
             self.keeper.world_changed()
+
+    def _next_deadline(self) -> float:
+        return min(self.agenda.next(), self.follower.next_due())
 
     def _meet(self, moment: Moment) -> None:
         for job in self.agenda.pop_due(moment.elapsed):
@@ -231,6 +207,7 @@ class Engine:
                 self._look_at(job, job.not_before(moment))
             elif _is_past(job.pool_deadline(), moment):
                 self.close_pool(job, job.not_before(moment))
+        self.follower.meet(moment)
         self._settle(moment)
 
     def _settle(self, now: Moment) -> None:
@@ -239,6 +216,7 @@ class Engine:
                 self._displace(job, cause, job.not_before(now))
         for job, choice in self.floor.sweep(now.elapsed):
             self._place(job, choice, job.not_before(now))
+        self.follower.settle(now)
 
     def _hear(self, key: RunKey, news: Phase | RunResult) -> None:
         """Take a runner's report; it may come from any thread."""
@@ -378,11 +356,6 @@ class Engine:
     def _plan_of(self, job: Job, arn: str) -> Plan | None:
         return self._account_of(job).plans.get(arn)
 
-    def _give_plan(self, account: Account, spec: PlanSpec) -> None:
-        if spec.region in (None, account.caller.region):
-            plan = account.add_plan(spec)
-            self.agenda.add_all(plan.edges())
-
     def note(self, job: Job, *, always: bool = False) -> None:
         """Make a change of a job's state known, once."""
         self.keeper.job_changed(job)
@@ -394,6 +367,7 @@ class Engine:
             job.remember()
         if is_announced(job.kind, before, job.noted):
             self.agenda.add(self.announcer.announce(job))
+        self.follower.follow(job)
 
 
 def _is_past(deadline: float | None, now: Moment) -> bool:

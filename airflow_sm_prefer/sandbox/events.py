@@ -49,13 +49,24 @@ class Announcer:
         Returns:
             The elapsed seconds at which :meth:`send_due` has something to send, None if nothing was kept.
         """
-        events = self._events(job)
+        return self.send(job.account, job.region, job.changed, state_change(job))
+
+    def send(self, account: str, region: str, changed: float, event: dict[str, Any]) -> float | None:
+        """Send the events of one change, as :meth:`announce` does.
+
+        Args:
+            account: Whose.
+            region: Where.
+            changed: The elapsed seconds of the change.
+            event: A PutEvents entry for it.
+        """
+        events = self._events(event)
         if not self._settings.event_delay_seconds or not _is_turn(self._made, self._settings.late_events_every):
-            for event in events:
-                self._emit(job.account, job.region, event)
+            for one in events:
+                self._emit(account, region, one)
             return None
-        due = job.changed + self._settings.event_delay_seconds
-        self._late.extend((due, job.account, job.region, event) for event in events)
+        due = changed + self._settings.event_delay_seconds
+        self._late.extend((due, account, region, one) for one in events)
         return due
 
     def due(self) -> list[float]:
@@ -79,10 +90,9 @@ class Announcer:
         self._made = document["made"]
         self._late = deque((due, account, region, event) for due, account, region, event in document["late"])
 
-    def _events(self, job: Job) -> list[dict[str, Any]]:
-        """Return the events of a job's change of state: usually one."""
+    def _events(self, event: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the events of one change: usually one."""
         self._made += 1
-        event = state_change(job)
         if _is_turn(self._made, self._settings.lose_events_every):
             return []
         return [event] * (2 if _is_turn(self._made, self._settings.double_events_every) else 1)

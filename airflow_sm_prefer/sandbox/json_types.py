@@ -41,6 +41,21 @@ def check_types(shape: Shape, value: Any) -> None:
         _check_scalar(shape, value)
 
 
+def known_members(shape: Shape, value: Any) -> Any:
+    """Return a value without the members that a shape doesn't have, and without nulls, as AWS reads requests."""
+    if isinstance(shape, ListShape):
+        return [known_members(shape.member, one) for one in value if one is not None]
+    if isinstance(shape, MapShape):
+        return {key: known_members(shape.value, one) for key, one in value.items() if one is not None}
+    if isinstance(shape, StructureShape):
+        return {
+            name: known_members(shape.members[name], one)
+            for name, one in value.items()
+            if name in shape.members and one is not None
+        }
+    return value
+
+
 def unreadable(text: str) -> ApiError:
     """Return the refusal of what can't be read."""
     return ApiError("SerializationException", text)

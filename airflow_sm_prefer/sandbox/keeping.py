@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from airflow_sm_prefer.sandbox.batch.service_job import ServiceJob
 from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.pace import Moment
 
@@ -16,6 +17,9 @@ class Keeper(Protocol):
 
     def job_deleted(self, job: Job) -> None:
         """Note that a job was deleted."""
+
+    def service_job_changed(self, job: ServiceJob) -> None:
+        """Note that something about a service job of Batch's is another than before."""
 
     def world_changed(self) -> None:
         """Note that something else is another than before: capacity, plans, quotas, rates, faults, the pace."""
@@ -35,6 +39,9 @@ class Forgetful:
         """Do nothing."""
 
     def job_deleted(self, job: Job) -> None:
+        """Do nothing."""
+
+    def service_job_changed(self, job: ServiceJob) -> None:
         """Do nothing."""
 
     def world_changed(self) -> None:

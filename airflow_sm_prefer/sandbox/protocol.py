@@ -21,6 +21,7 @@ from airflow_sm_prefer.sandbox.json_types import check_types, unreadable
 from airflow_sm_prefer.sandbox.shapes import service_model
 
 CONTENT_TYPE = "application/x-amz-json-1.1"
+"""Clients of REST services take it for JSON too."""
 
 Answer = tuple[int, dict[str, str], bytes]
 """Status, headers and body."""

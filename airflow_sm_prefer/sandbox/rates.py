@@ -1,4 +1,4 @@
-"""How many calls a second an account may make (general reference, SageMaker endpoints and quotas).
+"""How many calls a second an account may make (general reference, SageMaker endpoints and quotas; Batch user guide).
 
 The sandbox's speed never scales them: they protect AWS's API, not its instances.
 """
@@ -20,6 +20,7 @@ DEFAULT_RATES: Mapping[str, float] = {
     "StopProcessingJob": 1,
     "UpdateTrainingJob": 1,
     "DeleteTrainingJob": 1,
+    "SubmitServiceJob": 5,
 }
 """Calls a second by operation; one that isn't named is not limited."""
 

@@ -14,11 +14,26 @@ from typing import Any, Protocol, runtime_checkable
 from airflow_sm_prefer.clock import Clock, FakeClock, SystemClock
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.sandbox.accounts import Caller
-from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection, throttled
-from airflow_sm_prefer.sandbox.changes import Change, apply_change, read_change
+from airflow_sm_prefer.sandbox.api_errors import (
+    ApiError,
+    DroppedConnection,
+    client_error,
+    throttled,
+    too_many_requests,
+)
+from airflow_sm_prefer.sandbox.batch.dispatcher import Dispatcher
+from airflow_sm_prefer.sandbox.batch.ownership import is_for_service_jobs
+from airflow_sm_prefer.sandbox.batch.training import TrainingMaker
+from airflow_sm_prefer.sandbox.changes import Change, apply_change, clear_faults, read_change
 from airflow_sm_prefer.sandbox.effects import Emit
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.operations.base import Operations
+from airflow_sm_prefer.sandbox.operations.batch_environments import ServiceEnvironments
+from airflow_sm_prefer.sandbox.operations.batch_jobs import ServiceJobs
+from airflow_sm_prefer.sandbox.operations.batch_policies import SchedulingPolicies
+from airflow_sm_prefer.sandbox.operations.batch_queues import JobQueues
+from airflow_sm_prefer.sandbox.operations.batch_shares import QuotaShares
+from airflow_sm_prefer.sandbox.operations.batch_tags import BatchTags
 from airflow_sm_prefer.sandbox.operations.offerings import Offerings
 from airflow_sm_prefer.sandbox.operations.plans import TrainingPlans
 from airflow_sm_prefer.sandbox.operations.processing import ProcessingJobs
@@ -63,7 +78,7 @@ class TickingRunner(Protocol):
 
 
 class Sandbox:
-    """AWS's SageMaker jobs, with capacity.
+    """AWS's SageMaker jobs, with capacity, and AWS Batch's queues for them.
 
     Args:
         scenario: What there is and what goes wrong: a :class:`Scenario`, the path of a file, or a mapping as the file
@@ -118,6 +133,10 @@ class Sandbox:
         }
         self._constraints = Constraints(lengths, open_enums=settings.allow_unknown_types)
         self._offerings = Offerings(self.engine)
+        self._training = TrainingJobs(self.engine, self.scenario)
+        maker = TrainingMaker(self._training.take_in, self._constraints)
+        self.dispatcher = Dispatcher(self.engine, maker)
+        self.engine.follower = self.dispatcher
         groups = self._groups()
         self._handlers = {name: handler for group in groups for name, handler in group.handlers().items()}
         self._services = {name: group.SERVICE for group in groups for name in group.NAMES}
@@ -125,7 +144,7 @@ class Sandbox:
 
     def _go_on(self, folder: StateFolder) -> FolderKeeper:
         """Go on where a folder's state ends, and have what follows kept there."""
-        keeper = FolderKeeper(folder, self.engine, World(self.engine, self.rates, self._offerings))
+        keeper = FolderKeeper(folder, self.engine, World(self.engine, self.rates, self._offerings, self.dispatcher))
         self.engine.keeper = keeper
         try:
             keeper.restore()
@@ -136,13 +155,19 @@ class Sandbox:
 
     def _groups(self) -> list[Operations]:
         return [
-            TrainingJobs(self.engine, self.scenario),
+            self._training,
             ProcessingJobs(self.engine, self.scenario),
             Tags(self.engine),
             TrainingPlans(self.engine),
             self._offerings,
             Search(self.engine),
             ServiceQuotas(self.engine),
+            ServiceEnvironments(self.dispatcher),
+            JobQueues(self.dispatcher),
+            SchedulingPolicies(self.dispatcher),
+            QuotaShares(self.dispatcher),
+            ServiceJobs(self.dispatcher),
+            BatchTags(self.dispatcher),
         ]
 
     def has(self, service: str, operation: str) -> bool:
@@ -154,11 +179,15 @@ class Sandbox:
         """
         return self._services.get(operation) == service
 
-    def owns(self, request: Mapping[str, Any]) -> bool:
+    def owns(self, operation: str, request: Mapping[str, Any], caller: Caller) -> bool:
         """Whether a request of an operation of ours is for us.
 
-        Tags of anything but a job are not, nor a search for it, nor the quotas of another service.
+        Tags of anything but a job are not, nor a search for it, nor the quotas of another service; nor are Batch's job
+        queues that have compute environments.
         """
+        if self._services[operation] == "batch":
+            with self.engine.locked():
+                return is_for_service_jobs(self.dispatcher.estate(caller), operation, request)
         arn = request.get("ResourceArn", ":training-job/")
         return (
             (":training-job/" in arn or ":processing-job/" in arn)
@@ -266,7 +295,7 @@ class Sandbox:
     def clear_faults(self) -> None:
         """Forget every fault that is still to come."""
         with self.engine.locked() as now:
-            self.engine.clear_faults()
+            clear_faults(self.engine)
             self.engine.record.add(now.instant, "control", {"sections": ["faults"], "change": {"faults": "cleared"}})
 
     def keep_record(self) -> None:
@@ -286,19 +315,26 @@ class Sandbox:
             self.folder.close()
 
     def _answer(self, operation: str, request: dict[str, Any], caller: Caller) -> dict[str, Any]:
+        service = self._services[operation]
         fault = self.engine.faults.for_call(operation, _job_name(request))
         if fault is not None and not fault.takes_effect:
             raise fault.exception()
         if not self.rates.allow(caller.account, caller.region, operation, self.clock.time()):
-            raise throttled()
-        model = service_model(self._services[operation])
-        self._constraints.check(model.operation_model(operation), request)
+            raise throttled() if service != "batch" else too_many_requests()
+        self._check(service, operation, request)
         self.tick()
         with self.engine.locked():
             response = self._handlers[operation](caller, request)
         if fault is not None:
             raise fault.exception()
         return response
+
+    def _check(self, service: str, operation: str, request: dict[str, Any]) -> None:
+        """Let a request through that botocore's model allows; Batch has an error code of its own for others."""
+        try:
+            self._constraints.check(service_model(service).operation_model(operation), request)
+        except ApiError as refused:
+            raise client_error(refused.message) if service == "batch" else refused from None
 
     def _tick_runner(self) -> None:
         if self._ticking is not None:
@@ -325,7 +361,8 @@ class Sandbox:
 
 
 def _job_name(request: Mapping[str, Any]) -> str:
-    return str(request.get("TrainingJobName") or request.get("ProcessingJobName") or "")
+    members = ("TrainingJobName", "ProcessingJobName", "jobName")
+    return str(next((request[member] for member in members if request.get(member)), ""))
 
 
 def _discard(_account: str, _region: str, _event: dict[str, Any]) -> None:

@@ -30,6 +30,10 @@ from airflow_sm_prefer.sandbox.yaml_nodes import Node
 INSTANCE_TYPES = catalog.TRAINING_TYPES | catalog.PROCESSING_TYPES
 
 
+def _operations() -> list[str]:
+    return [name for service in ("sagemaker", "batch") for name in service_model(service).operation_names]
+
+
 def as_scenario(given: Scenario | Mapping[str, Any] | Path | str | None) -> Scenario:
     """Return a scenario, however it is given: ready, as a mapping, as a file's path, or not at all.
 
@@ -148,7 +152,7 @@ def read_rate_change(node: Node) -> RateChange:
         return RateChange({}, base=DEFAULT_RATES)
     named: dict[str, float | None] = {}
     for key, value in node.items():
-        name = key.one_of(service_model("sagemaker").operation_names, "an operation of SageMaker's")
+        name = key.one_of(_operations(), "an operation of SageMaker's or Batch's")
         named[name] = None if value.is_off() else value.number()
     return RateChange(named)
 
@@ -159,7 +163,7 @@ def read_call_fault(node: Node) -> CallFault:
     members = node.members(known, ("operation", "error"))
     operation = members["operation"]
     if "*" not in operation.text():
-        operation.one_of(service_model("sagemaker").operation_names, "an operation of SageMaker's")
+        operation.one_of(_operations(), "an operation of SageMaker's or Batch's")
     return CallFault(
         operation=operation.text(),
         error=members["error"].choice(CallError),

@@ -38,6 +38,21 @@ class ModifiedFilter(StrEnum):
     BEFORE_PAGING = "before_paging"
 
 
+class TokenRepeat(StrEnum):
+    """What SubmitServiceJob does with a clientToken that it has seen; AWS says "rejected" and no more."""
+
+    REFUSED = "refused"
+    FIRST_JOB = "first_job"
+
+
+class BatchPreferences(StrEnum):
+    """What becomes of a service job with a preference list; AWS's pages disagree whether there may be one."""
+
+    REJECT = "reject"
+    PASS = "pass"  # noqa: S105, RUF100 - no password
+    MISCONFIG = "misconfig"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The choices of a scenario's ``settings`` section.
@@ -58,6 +73,10 @@ class Settings:
         launch_seconds: From the selection of a type to the start of the run.
         max_preferences: How long an instance preference list may be.
         allow_unknown_types: Accept instance types that the installed botocore doesn't know.
+        batch_object_seconds: How long Batch's environments, queues and quota shares are CREATING, UPDATING, DELETING.
+        batch_retry_seconds: How long Batch waits after a shortage before it makes another training job.
+        batch_token_repeat: What SubmitServiceJob does with a clientToken that it has seen.
+        batch_preferences: What becomes of a service job with a preference list.
     """
 
     pending_expiry: PendingExpiry = PendingExpiry.STOPPED
@@ -74,3 +93,7 @@ class Settings:
     launch_seconds: float = 0.0
     max_preferences: int = 5
     allow_unknown_types: bool = False
+    batch_object_seconds: float = 0.0
+    batch_retry_seconds: float = 60.0
+    batch_token_repeat: TokenRepeat = TokenRepeat.REFUSED
+    batch_preferences: BatchPreferences = BatchPreferences.REJECT

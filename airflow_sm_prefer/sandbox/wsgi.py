@@ -10,15 +10,18 @@ from typing import Any, NoReturn
 from botocore.model import OperationNotFoundError
 from werkzeug.wrappers import Request, Response
 
-from airflow_sm_prefer.sandbox import backdrop, guards, protocol
+from airflow_sm_prefer.sandbox import backdrop, guards, protocol, rest
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError, DroppedConnection
 from airflow_sm_prefer.sandbox.control import Control
 from airflow_sm_prefer.sandbox.refusals import refusal
 from airflow_sm_prefer.sandbox.sandbox import Sandbox
 
-SERVICES = {"sagemaker": "sagemaker", "servicequotas": "service-quotas"}
+SERVICES = {"sagemaker": "sagemaker", "servicequotas": "service-quotas", "batch": "batch"}
 """The services that have operations of ours: by the name in a signature, the name in botocore."""
+
+REST_SERVICES = frozenset({"batch"})
+"""Those of them whose operations are paths, not targets."""
 
 StartResponse = Callable[..., Any]
 
@@ -79,31 +82,40 @@ class Endpoint:
         except guards.Refused:
             return None
         operation = protocol.operation_name(headers.get("X-Amz-Target", ""))
-        return self._call(operation, scope, body) if self._has(operation, scope) else None
+        if not self._has(operation, scope):
+            return None
+        return self._call(operation, scope, lambda: protocol.read(SERVICES[scope.service], operation, body))
 
     def _has(self, operation: str, scope: guards.Scope) -> bool:
         service = SERVICES.get(scope.service)
         return service is not None and self._sandbox.has(service, operation)
 
-    def _call(self, operation: str, scope: guards.Scope, body: bytes) -> protocol.Answer | None:
+    def _call(self, operation: str, scope: guards.Scope, read: Callable[[], dict[str, Any]]) -> protocol.Answer | None:
         service = SERVICES[scope.service]
         try:
-            asked = protocol.read(service, operation, body)
-            if not self._sandbox.owns(asked):
-                return None
+            asked = read()
             caller = Caller(backdrop.account_of(scope.access_key), scope.region)
+            if not self._sandbox.owns(operation, asked, caller):
+                return None
             return protocol.write(service, operation, self._sandbox.call(operation, asked, caller))
         except ApiError as refused:
             return protocol.write_error(refused)
 
     def _ours(self, request: Request, scope: guards.Scope) -> Response | None:
         """Answer a call that is the sandbox's, or leave it to moto."""
-        operation = protocol.operation_name(request.headers.get("X-Amz-Target", ""))
+        operation, in_path = _operation(request, scope)
         if not self._has(operation, scope):
             return None
         body = request.get_data(cache=True)
+        service = SERVICES[scope.service]
+
+        def read() -> dict[str, Any]:
+            if service in REST_SERVICES:
+                return rest.read(service, operation, body, in_path, request.args.to_dict(flat=False))
+            return protocol.read(service, operation, body)
+
         try:
-            answer = self._call(operation, scope, body)
+            answer = self._call(operation, scope, read)
         except DroppedConnection:
             _hang_up(request)
         if answer is None:
@@ -112,6 +124,13 @@ class Endpoint:
             return None
         status, headers, content = answer
         return Response(content, status, headers)
+
+
+def _operation(request: Request, scope: guards.Scope) -> tuple[str, dict[str, str]]:
+    """Return the name of a request's operation, empty if it has none, and the members that its path holds."""
+    if scope.service in REST_SERVICES:
+        return rest.operation_of(SERVICES[scope.service], request.method, request.path) or ("", {})
+    return protocol.operation_name(request.headers.get("X-Amz-Target", "")), {}
 
 
 def _missing(request: Request, gap: Exception) -> Response:

@@ -15,6 +15,7 @@ from airflow_sm_prefer.sandbox.job import Job, StopCause
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.listing import list_jobs
 from airflow_sm_prefer.sandbox.operations.base import Operations, Request, Response
+from airflow_sm_prefer.sandbox.pace import Moment
 from airflow_sm_prefer.sandbox.rules import Context
 from airflow_sm_prefer.sandbox.scenario import Scenario
 
@@ -28,7 +29,7 @@ class Jobs(Operations):
         super().__init__(engine)
         self._scenario = scenario
 
-    def create(self, caller: Caller, request: Request, demand: Demand) -> Response:
+    def create(self, caller: Caller, request: Request, demand: Demand, now: Moment) -> Response:
         """Take in a job whose request is valid.
 
         Raises:
@@ -42,7 +43,6 @@ class Jobs(Operations):
         runtime = request.get("StoppingCondition", {}).get("MaxRuntimeInSeconds", 0)
         quotas.check_limit(quotas.runtime_quota(kind), runtime, self.engine.quotas)
         quotas.check(quotas.uses(kind, demand), account.usage, self.engine.quotas)
-        now = self.engine.time.now()
         job = Job(
             kind=kind,
             account=caller.account,

@@ -74,7 +74,7 @@ class Offerings(Operations):
             raise in_use(f"Training plan {arn} already exists.")
         wanted = quotas.Use(quotas.usage_quota(JobKind.TRAINING, spec.instance_type), spec.count)
         quotas.check([wanted], {}, self.engine.quotas)
-        self.engine.buy_plan(caller, spec.named(name))
+        self.engine.give_plan(self.account(caller), spec.named(name))
         return {"TrainingPlanArn": arn}
 
     def _block(self, request: Request) -> Block | None:

@@ -30,7 +30,7 @@ class ProcessingJobs(Jobs):
         if not all(catalog.has_local_storage(c.instance_type) for c in demand.candidates):
             volume = request["ProcessingResources"]["ClusterConfig"]["VolumeSizeInGB"]
             quotas.check_limit(quotas.volume_quota(self.KIND), volume, self.engine.quotas)
-        return self.create(caller, request, demand)
+        return self.create(caller, request, demand, self.engine.time.now())
 
     def describe_processing_job(self, caller: Caller, request: Request) -> Response:
         """Show a job."""

@@ -13,6 +13,7 @@ from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.kinds import JobKind
 from airflow_sm_prefer.sandbox.operations.base import Request, Response
 from airflow_sm_prefer.sandbox.operations.jobs import Jobs
+from airflow_sm_prefer.sandbox.pace import Moment
 
 DEBUGGABLE = ("Downloading", "Training")
 """The secondary statuses in which RemoteDebugConfig can be updated (UpdateTrainingJob)."""
@@ -33,6 +34,14 @@ class TrainingJobs(Jobs):
 
     def create_training_job(self, caller: Caller, request: Request) -> Response:
         """Take in a job."""
+        return self.take_in(caller, request, self.engine.time.now())
+
+    def take_in(self, caller: Caller, request: Request, now: Moment) -> Response:
+        """Take in a job at a moment, by the rules of CreateTrainingJob.
+
+        Raises:
+            ApiError: the request breaks a rule, or a quota is short.
+        """
         rules.check_training(request, self.context(caller))
         account = self.account(caller)
         demand = training_demand(request, self.engine.settings, account.plan_type)
@@ -42,7 +51,7 @@ class TrainingJobs(Jobs):
             quotas.check_limit(quotas.volume_quota(self.KIND), volume, self.engine.quotas)
         most = max(candidate.count for candidate in demand.candidates)
         quotas.check_limit(quotas.size_quota(spot=demand.is_spot), most, self.engine.quotas)
-        return self.create(caller, request, demand)
+        return self.create(caller, request, demand, now)
 
     def describe_training_job(self, caller: Caller, request: Request) -> Response:
         """Show a job."""

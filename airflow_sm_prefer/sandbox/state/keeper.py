@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.sandbox.api_errors import ApiError
+from airflow_sm_prefer.sandbox.batch.service_job import ServiceJob
 from airflow_sm_prefer.sandbox.documents import decode, encode
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.job import Job
@@ -41,6 +42,7 @@ class FolderKeeper:
         self._folder, self._engine, self._world = folder, engine, world
         self._changed: dict[int, Job] = {}
         self._deleted: list[Job] = []
+        self._changed_service_jobs: dict[int, ServiceJob] = {}
         self._is_other_world = False
         self._written: Document = {}
         self._recorded = self._record_lines = 0
@@ -56,6 +58,10 @@ class FolderKeeper:
         """Note that a job was deleted."""
         self._deleted.append(job)
 
+    def service_job_changed(self, job: ServiceJob) -> None:
+        """Note that something about a service job is another than before."""
+        self._changed_service_jobs[job.number] = job
+
     def world_changed(self) -> None:
         """Note that something else is another than before."""
         self._is_other_world = True
@@ -67,7 +73,8 @@ class FolderKeeper:
             ApiError: it can't be written, or the sandbox is ending; what was noted stays noted.
         """
         has_counted = self._engine.faults.counted != self._counted
-        if not (self._changed or self._deleted or self._is_other_world or has_counted):
+        changed = self._changed or self._deleted or self._changed_service_jobs
+        if not (changed or self._is_other_world or has_counted):
             return
         if self._has_ended:
             raise ApiError("ServiceUnavailable", "The sandbox is ending.", 503)
@@ -112,6 +119,8 @@ class FolderKeeper:
     def _restore(self, found: Found) -> None:
         self._world.restore(found.world)
         resume(self._engine, [_read(found.jobs[number]) for number in sorted(found.jobs)], found.elapsed)
+        service_jobs = [decode(ServiceJob, found.service_jobs[number]) for number in sorted(found.service_jobs)]
+        self._world.dispatcher.take_back(service_jobs, self._engine.time.now())
         self._written = found.world
 
     def _write(self, now: Moment) -> None:
@@ -119,6 +128,7 @@ class FolderKeeper:
         line = self._about(now) | {
             "jobs": [_written(job) for job in self._changed.values()],
             "gone": [job.number for job in self._deleted],
+            "service_jobs": [encode(job) for job in self._changed_service_jobs.values()],
         }
         world = self._world.document()
         line["world"] = {name: part for name, part in world.items() if part != self._written.get(name)}
@@ -131,6 +141,7 @@ class FolderKeeper:
         self._counted = self._engine.faults.counted
         self._changed.clear()
         self._deleted.clear()
+        self._changed_service_jobs.clear()
         self._is_other_world = False
 
     def _write_record(self) -> None:
@@ -150,6 +161,10 @@ class FolderKeeper:
         jobs = [job for account in accounts for job in account.jobs.values()]
         for begin in range(0, len(jobs), JOBS_A_LINE):
             yield self._about(now) | {"jobs": [_written(job) for job in jobs[begin : begin + JOBS_A_LINE]]}
+        estates = self._world.dispatcher.estates.values()
+        service_jobs = [job for estate in estates for job in estate.jobs.values()]
+        for begin in range(0, len(service_jobs), JOBS_A_LINE):
+            yield self._about(now) | {"service_jobs": encode(service_jobs[begin : begin + JOBS_A_LINE])}
 
 
 class Found:
@@ -157,6 +172,7 @@ class Found:
 
     def __init__(self) -> None:
         self.jobs: dict[int, Document] = {}
+        self.service_jobs: dict[int, Document] = {}
         self.world: Document = {}
         self.elapsed = 0.0
 
@@ -165,6 +181,7 @@ class Found:
         self.elapsed = value["elapsed"]
         self.world |= value.get("world", {})
         self.jobs |= {job["number"]: job for job in value.get("jobs", ())}
+        self.service_jobs |= {job["number"]: job for job in value.get("service_jobs", ())}
         for number in value.get("gone", ()):
             del self.jobs[number]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from airflow_sm_prefer.sandbox.accounts import Account, Caller
+from airflow_sm_prefer.sandbox.batch.dispatcher import Dispatcher
 from airflow_sm_prefer.sandbox.documents import decode, encode
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.operations.offerings import Offerings
@@ -23,10 +24,11 @@ class World:
         engine: Whose.
         rates: The limits of its API.
         offerings: The plans that can be bought.
+        dispatcher: Batch's objects.
     """
 
-    def __init__(self, engine: Engine, rates: RateLimits, offerings: Offerings) -> None:
-        self._engine, self._rates, self._offerings = engine, rates, offerings
+    def __init__(self, engine: Engine, rates: RateLimits, offerings: Offerings, dispatcher: Dispatcher) -> None:
+        self._engine, self._rates, self._offerings, self.dispatcher = engine, rates, offerings, dispatcher
 
     def document(self) -> Document:
         """Return every section, by name."""
@@ -45,6 +47,7 @@ class World:
                 for caller, account in engine.accounts.items()
             ],
             "offered": self._offerings.document(),
+            "batch": self.dispatcher.document(),
         }
 
     def restore(self, document: Mapping[str, Any]) -> None:
@@ -63,3 +66,5 @@ class World:
             account.plans = {plan.arn: plan for plan in (decode(Plan, plan) for plan in plans)}
             engine.accounts[account.caller] = account
         self._offerings.restore(document["offered"])
+        if "batch" in document:  # else it is of a version that had none
+            self.dispatcher.restore(document["batch"])

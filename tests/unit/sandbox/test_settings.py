@@ -28,6 +28,10 @@ VALUES: dict[str, list[Any]] = {
     "launch_seconds": [0, "3m"],
     "max_preferences": [1, 5, 10],
     "allow_unknown_types": [False, True],
+    "batch_object_seconds": [0, 30],
+    "batch_retry_seconds": [0, 60],
+    "batch_token_repeat": ["refused", "first_job"],
+    "batch_preferences": ["reject", "pass", "misconfig"],
 }
 EACH = [(name, value) for name, values in VALUES.items() for value in values]
 OTHERWISE = {
