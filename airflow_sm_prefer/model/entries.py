@@ -11,6 +11,7 @@ from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.overrides import Overrides, read_overrides
 from airflow_sm_prefer.model.plans import check_plan_arn
 from airflow_sm_prefer.model.preference import CapacityKind, InstancePreference
+from airflow_sm_prefer.model.queue_entries import QUEUE_KEYS, Queues, read_queue
 from airflow_sm_prefer.model.types import TypeNames
 from airflow_sm_prefer.model.written import did_you_mean, flag, integer, joined, refused, shown
 
@@ -18,12 +19,14 @@ from airflow_sm_prefer.model.written import did_you_mean, flag, integer, joined,
 AWS_KEYS = ("InstanceType", "InstanceCount", "TrainingPlanArns")
 
 #: What the helpers write beside them.
-OUR_KEYS = ("Capacity", "Overrides", "WaitForPlan")
+OUR_KEYS = ("Capacity", "Overrides", "WaitForPlan", *sorted(QUEUE_KEYS))
 
 #: AWS takes no more instances than this for one processing job (SageMaker API reference, ``ProcessingClusterConfig``).
 _MOST_FOR_PROCESSING = 100
 
-_HOW_TO_WRITE = 'Write a type such as "ml.g5.xlarge", on_demand(…), training_plan(…), spot(…) or AWS\'s own dict'
+_HOW_TO_WRITE = (
+    'Write a type such as "ml.g5.xlarge", on_demand(…), training_plan(…), spot(…), queued(…) or AWS\'s own dict'
+)
 
 
 #: What the name of a type is made of; anything else isn't a slip of the finger but something else altogether.
@@ -45,13 +48,14 @@ class Entry:
     is_native: bool
 
 
-def read_entry(written: Any, place: str, types: TypeNames) -> Entry:
+def read_entry(written: Any, place: str, types: TypeNames, queues: Queues | None = None) -> Entry:
     """Read one entry of a list.
 
     Args:
         written: A string, a helper's dict or AWS's own.
         place: Where it stands, without its type.
         types: The types that may be asked for.
+        queues: What the operator says about queues; None where it knows none.
 
     Raises:
         InvalidPreference: it can't be asked for, or not like this.
@@ -64,6 +68,7 @@ def read_entry(written: Any, place: str, types: TypeNames) -> Entry:
     place = f"{place} ({name})"
     types.check(name, place)
     kind = _capacity(values, place)
+    queue = read_queue(values, place, queues, kind)
     return Entry(
         place=place,
         preference=InstancePreference(
@@ -73,8 +78,9 @@ def read_entry(written: Any, place: str, types: TypeNames) -> Entry:
             training_plan_arn=_plan(values, kind, place, types),
             overrides=_overrides(values, place, types.kind),
             wait_for_plan=_wait_for_plan(values, kind, place),
+            queue=queue,
         ),
-        is_native=not isinstance(written, str) and set(values) <= set(AWS_KEYS),
+        is_native=not isinstance(written, str) and set(values) <= set(AWS_KEYS) and queue is None,
     )
 
 
@@ -163,4 +169,8 @@ def _wait_for_plan(values: Mapping[str, Any], kind: CapacityKind, place: str) ->
         raise refused(place, f"WaitForPlan can't be read: {error}", "Write True or False.") from None
     if wait and kind is not CapacityKind.TRAINING_PLAN:
         raise refused(place, "it is to wait for a plan and has none", "Write it with training_plan(type, arn=…).")
+    if wait and not QUEUE_KEYS.isdisjoint(values):
+        raise refused(
+            place, "it waits in a queue and is to wait for its plan", "The queue does; leave WaitForPlan away."
+        )
     return wait

@@ -85,15 +85,51 @@ def spot(instance_type: str, count: int | str | None = None, **overrides: Unpack
     return _preference(CapacityKind.SPOT, instance_type, count, {}, overrides)
 
 
-def _preference(
-    kind: CapacityKind, instance_type: str, count: Any, more: dict[str, Any], overrides: Mapping[str, Any]
+def queued(
+    instance_type: str,
+    job_queue: str | None = None,
+    count: int | str | None = None,
+    *,
+    share_identifier: str | None = None,
+    quota_share: str | None = None,
+    training_plan_arn: str | None = None,
+    **overrides: Unpack[OverrideArguments],
 ) -> dict[str, Any]:
+    """Ask for instances through a job queue of AWS Batch. For BatchPreferTrainingOperator only.
+
+    >>> queued("ml.p5.48xlarge", job_queue="p5", share_identifier="research")
+    {'InstanceType': 'ml.p5.48xlarge', 'JobQueue': 'p5', 'ShareIdentifier': 'research'}
+
+    Args:
+        instance_type: A type that the queue's service environment serves.
+        job_queue: The queue's name or ARN; the operator's ``job_queue`` if not given.
+        count: How many; the InstanceCount of the config if not given, else 1.
+        share_identifier: Whose share the job takes, where the queue's scheduling policy is fair share.
+        quota_share: Whose share the job takes, where the queue manages quotas.
+        training_plan_arn: The plan whose instances the queue's environment stands for, if there is one.
+        overrides: What changes in the request when the job runs on this; a ``checkpoint`` is worth giving where the
+            queue preempts.
+
+    Raises:
+        InvalidPreference: there is no override of that name.
+    """
+    shares = {"ShareIdentifier": share_identifier, "QuotaShareName": quota_share}
+    more: dict[str, Any] = {"JobQueue": job_queue, **{key: value for key, value in shares.items() if value is not None}}
+    if training_plan_arn is not None:
+        more["TrainingPlanArns"] = [training_plan_arn]
+    return _preference(None, instance_type, count, more, overrides)
+
+
+def _preference(
+    kind: CapacityKind | None, instance_type: str, count: Any, more: dict[str, Any], overrides: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Write an entry; one without a kind of capacity is for a queue."""
     for name in overrides:
-        check_name(name, JobKind.TRAINING, f"{kind.value}({instance_type!r})")
+        check_name(name, JobKind.TRAINING, f"{kind or 'queued'}({instance_type!r})")
     written: dict[str, Any] = {"InstanceType": instance_type}
     if count is not None:
         written["InstanceCount"] = count
-    written |= {"Capacity": kind.value, **more}
+    written |= {"Capacity": kind.value, **more} if kind else more
     if overrides:
         written["Overrides"] = {name: _plain(value) for name, value in overrides.items()}
     return written

@@ -17,6 +17,7 @@ from airflow_sm_prefer.model.preference import (
     InstancePreference,
     PreferenceList,
 )
+from airflow_sm_prefer.model.queue_entries import Queues
 from airflow_sm_prefer.model.rendered import normalise_prefer
 from airflow_sm_prefer.model.types import KnownTypes, TypeNames
 from airflow_sm_prefer.model.written import part_of, refused, request_refused
@@ -29,6 +30,7 @@ def parse_preferences(
     config: Mapping[str, Any],
     known_types: KnownTypes,
     allow_unknown_types: bool = False,
+    queues: Queues | None = None,
 ) -> PreferenceList:
     """Read a preference list, and check all of it that can be checked without asking AWS.
 
@@ -41,6 +43,7 @@ def parse_preferences(
         config: The job request.
         known_types: The types that the installed botocore knows for that kind, or what tells whether it does.
         allow_unknown_types: Let types through that botocore doesn't know.
+        queues: What the operator says about queues; None where it knows none.
 
     Returns:
         The list; of one entry if the config has an InstanceType and there is no list.
@@ -53,11 +56,11 @@ def parse_preferences(
     types = TypeNames(kind, known_types, allow_unknown_types)
     written = find_list(prefer, config, kind)
     if written is None:
-        return _without_list(config, types)
+        return _without_list(config, types, queues)
     place, items = written
     if not items:
         raise refused(place, "the list is empty", "Give at least one instance type, or no list at all.")
-    entries = [read_entry(item, f"{place}, entry {number}", types) for number, item in enumerate(items, start=1)]
+    entries = [read_entry(item, f"{place}, entry {number}", types, queues) for number, item in enumerate(items, 1)]
     check_beside_list(config, [entry.preference for entry in entries], types)
     _check_plans(entries)
     if all(entry.is_native for entry in entries):
@@ -139,7 +142,7 @@ def _check_once(entries: Sequence[Entry]) -> None:
             raise refused(entry.place, problem, f"{_WRITE_WITH_HELPERS} to have the type twice.")
 
 
-def _without_list(config: Mapping[str, Any], types: TypeNames) -> PreferenceList:
+def _without_list(config: Mapping[str, Any], types: TypeNames, queues: Queues | None) -> PreferenceList:
     """Make a list of one of what the config says itself."""
     resources = part_of(config, types.kind.resource_path)
     place = f"config: {'.'.join(types.kind.resource_path)}"
@@ -153,14 +156,14 @@ def _without_list(config: Mapping[str, Any], types: TypeNames) -> PreferenceList
     count = resources.get("InstanceCount")
     written = {"InstanceType": resources["InstanceType"], "InstanceCount": 1 if count is None else count}
     if types.kind is JobKind.TRAINING:
-        written |= _capacity_of(config, resources)
-    return PreferenceList((read_entry(written, place, types).preference,))
+        written |= _capacity_of(config, resources, through_queue=queues is not None and queues.default is not None)
+    return PreferenceList((read_entry(written, place, types, queues).preference,))
 
 
-def _capacity_of(config: Mapping[str, Any], resources: Mapping[str, Any]) -> dict[str, Any]:
+def _capacity_of(config: Mapping[str, Any], resources: Mapping[str, Any], *, through_queue: bool) -> dict[str, Any]:
     """Say where the instances come from, in the keys of the helpers.
 
-    AWS has a job with a plan of its own wait for that plan, so ours does too.
+    AWS has a job with a plan of its own wait for that plan, so ours does too; in a queue, the queue waits for it.
     """
     plan, on_spot = resources.get("TrainingPlanArn"), runs_on_spot(config)
     if plan is not None and on_spot:
@@ -169,6 +172,8 @@ def _capacity_of(config: Mapping[str, Any], resources: Mapping[str, Any]) -> dic
             "stands beside EnableManagedSpotTraining, and a job runs on one or the other",
             'Take one away, or write both as prefer=[training_plan("ml.…", arn=…), spot("ml.…")].',
         )
+    if through_queue and not on_spot:
+        return {} if plan is None else {"TrainingPlanArns": [plan]}
     if plan is not None:
         return {"Capacity": CapacityKind.TRAINING_PLAN, "TrainingPlanArns": [plan], "WaitForPlan": True}
     return {"Capacity": CapacityKind.SPOT if on_spot else CapacityKind.ON_DEMAND}

@@ -24,6 +24,26 @@ class CapacityKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Queue:
+    """A job queue of AWS Batch, and whose share of it a job takes.
+
+    Attributes:
+        name: Its name, or its ARN.
+        share_identifier: The share, where its scheduling policy is fair share.
+        quota_share: The name of the quota share, where it manages quotas.
+    """
+
+    name: str
+    share_identifier: str | None = None
+    quota_share: str | None = None
+
+    @property
+    def share(self) -> str | None:
+        """The share of either kind; None where the queue has none."""
+        return self.share_identifier or self.quota_share
+
+
+@dataclass(frozen=True, slots=True)
 class InstancePreference:
     """One candidate of a list.
 
@@ -34,6 +54,7 @@ class InstancePreference:
         training_plan_arn: The plan that they come from; set for training plans only.
         overrides: What else of the request changes when the job is sent for this candidate.
         wait_for_plan: Whether to wait for the plan's capacity instead of passing the candidate over.
+        queue: The AWS Batch queue that the job waits in; None sends it to SageMaker itself.
     """
 
     instance_type: str
@@ -42,6 +63,7 @@ class InstancePreference:
     training_plan_arn: str | None = None
     overrides: Overrides = field(default_factory=Overrides)
     wait_for_plan: bool = False
+    queue: Queue | None = None
 
 
 @dataclass(frozen=True, slots=True)
