@@ -24,6 +24,9 @@ _WITH_INSTANCES = frozenset(
         "Restarting",
         "Updating",
         "MaxRuntimeExceeded",
+        # Of a service job of AWS Batch
+        "STARTING",
+        "RUNNING",
     }
 )
 
@@ -87,6 +90,8 @@ class Observation:
         ended: When it ended.
         training_plan_arn: The plan that it runs on, if it does.
         lost_at: Since when it has been without the instances that it had, or was when it ended; None if it has some.
+        held_up_by: Why a service job of AWS Batch waits, in AWS's words, if AWS says.
+        priority: The scheduling priority of a service job.
     """
 
     name: str
@@ -100,6 +105,8 @@ class Observation:
     ended: float | None = None
     training_plan_arn: str | None = None
     lost_at: float | None = None
+    held_up_by: str = ""
+    priority: int | None = None
 
     @property
     def is_terminal(self) -> bool:

@@ -21,6 +21,7 @@ class Verdict(StrEnum):
     QUOTA_BUSY = "quota_busy"
     QUOTA_ZERO = "quota_zero"
     TYPE_UNAVAILABLE = "type_unavailable"
+    QUEUE_UNFIT = "queue_unfit"
     THROTTLED = "throttled"
     INFRASTRUCTURE = "infrastructure"
     SPOT_INTERRUPTION = "spot_interruption"
@@ -75,13 +76,12 @@ _REASONS: tuple[tuple[re.Pattern[str], Verdict], ...] = tuple(
         (r"\w*CapacityError\b|(Server\.)?Insufficient\w*Capacity\b", Verdict.CAPACITY),
         (r"Insufficient[\w ]* capacity\b|Unable to provision requested ML compute capacity", Verdict.CAPACITY),
         (r"(Terminated by JobStateTimeLimit action due to reason: )?CAPACITY:", Verdict.CAPACITY),
-        (
-            r"(Terminated by JobStateTimeLimit action due to reason: )?MISCONFIGURATION:",
-            Verdict.REQUEST_INVALID,
-        ),
+        (r"(Terminated by JobStateTimeLimit action due to reason: )?MISCONFIGURATION:", Verdict.QUEUE_UNFIT),
         (r"Internal(Server|Service)?(Error|Failure|Exception)\b|ServiceUnavailable", Verdict.INFRASTRUCTURE),
         (r"Launched instance was unhealthy|Request to service failed", Verdict.INFRASTRUCTURE),
         (r"(PREEMPTION_IN_PROGRESS: )?(Cross|In)-share preemption\b", Verdict.SPOT_INTERRUPTION),
+        (r"(Service )?[Jj]ob attempt duration exceeded|\w*MaxRuntimeExceeded\b", Verdict.LIMIT_REACHED),
+        (r"(Training job )?(was )?[Ss]topped\b", Verdict.STOPPED),
         (r"Throttling(Exception)?\b|Rate exceeded", Verdict.THROTTLED),
         (r"ResourceLimitExceeded\b", Verdict.QUOTA_BUSY),
         (r"(ValidationException|AccessDenied(Exception)?)\b", Verdict.REQUEST_INVALID),

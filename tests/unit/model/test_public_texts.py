@@ -124,9 +124,9 @@ REASONS = [
     (
         "MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE - Service environment(s) associated with the job queue "
         "cannot meet the capacity requirement of the job.",
-        INVALID,
+        Verdict.QUEUE_UNFIT,
     ),
-    ("MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED", INVALID),
+    ("MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED", Verdict.QUEUE_UNFIT),
     (
         "PREEMPTION_IN_PROGRESS: Cross-share preemption triggered to reclaim borrowed capacity",
         Verdict.SPOT_INTERRUPTION,
