@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from airflow_sm_prefer.aws.attempts import AttemptLog
-from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, FailureKind, classify
+from airflow_sm_prefer.aws.calls import Calls
+from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
+from airflow_sm_prefer.aws.listed import Listed
 from airflow_sm_prefer.aws.pacing import Pacing
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.model.job import JobKind
@@ -34,10 +35,7 @@ class JobsApi:
             clock: What a turn is waited for with.
         """
         self.kind = kind
-        self._client = client
-        self._pacing = pacing
-        self._clock = clock
-        self._attempts = AttemptLog(client)
+        self._call = Calls(client, pacing, clock)
 
     def create(self, request: Mapping[str, Any]) -> str:
         """Create a job and return its ARN.
@@ -53,13 +51,29 @@ class JobsApi:
         """Return AWS's Describe response; a job that AWS doesn't know is a ``NOT_FOUND`` failure."""
         return self._call(f"Describe{self.kind.word}Job", **{self.kind.name_key: name})
 
-    def stop(self, name: str) -> bool:
+    def find(self, name: str, queue: str | None = None) -> dict[str, Any] | None:
+        """Return what AWS says of the job of a name; None if it knows none. These jobs are in no queue."""
+        if queue is not None:
+            return None
+        try:
+            return self.describe(name)
+        except CallFailed as failed:
+            if failed.failure.kind is FailureKind.NOT_FOUND:
+                return None
+            raise
+
+    def stop(self, name: str, why: str = "") -> bool:
         """Ask for a job's end; it may take minutes to come.
+
+        Args:
+            name: The job.
+            why: Nothing that SageMaker would show anywhere.
 
         Returns:
             True where AWS took it; False where there is nothing to stop: the job is over, or AWS doesn't know
             it.
         """
+        del why
         try:
             self._call(f"Stop{self.kind.word}Job", **{self.kind.name_key: name})
         except CallFailed as failed:
@@ -99,6 +113,11 @@ class JobsApi:
         for page in pages:
             yield from page.get(f"{self.kind.word}JobSummaries", ())
 
+    def listed(self, *, created_after: datetime, name_contains: str, status: str | None = None) -> Iterator[Listed]:
+        """List jobs whose names contain something; see :meth:`summaries`."""
+        found = self.summaries(created_after=created_after, name_contains=name_contains, status=status)
+        return (Listed.from_summary(self.kind, row) for row in found)
+
     def list_names(
         self, *, created_after: datetime, name_contains: str | None = None, status: str | None = None
     ) -> Iterator[str]:
@@ -115,22 +134,3 @@ class JobsApi:
             token = page.get("NextToken")
             if not token:
                 return
-
-    def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        self._clock.sleep(self._pacing.acquire(operation))
-        self._attempts.begin()
-        try:
-            response: dict[str, Any] = _method(self._client, operation)(**parameters)
-        except CALL_ERRORS as error:
-            failure = classify(error, operation, doubtful=self._attempts.doubtful)
-            if failure.kind is FailureKind.THROTTLED:
-                self._pacing.throttled(operation)
-            raise CallFailed(failure) from error
-        return response
-
-
-def _method(client: Any, operation: str) -> Callable[..., dict[str, Any]]:
-    """Return the client's method for an operation: ``create_training_job`` for ``CreateTrainingJob``."""
-    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation)
-    method: Callable[..., dict[str, Any]] = getattr(client, snake.lstrip("_"))
-    return method

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.aws.listed import Listed
+from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.model.job import JobKind
 
@@ -32,7 +34,7 @@ class PatientJobs:
         draw: Draws evenly from 0 to 1.
     """
 
-    def __init__(self, jobs: JobsApi, clock: Clock, draw: Callable[[], float]) -> None:
+    def __init__(self, jobs: JobsApi | RoutedJobs, clock: Clock, draw: Callable[[], float]) -> None:
         self._jobs, self._clock, self._draw = jobs, clock, draw
 
     @property
@@ -44,26 +46,30 @@ class PatientJobs:
         """Create a job and return its ARN; tried once."""
         return self._jobs.create(request)
 
-    def describe(self, name: str) -> dict[str, Any]:
+    def describe(self, handle: str) -> dict[str, Any]:
         """Return AWS's Describe response."""
-        return self._repeated(lambda: self._jobs.describe(name))
+        return self._repeated(lambda: self._jobs.describe(handle))
+
+    def find(self, name: str, queue: str | None = None) -> dict[str, Any] | None:
+        """Return what AWS says of the job of a name, in a queue or at SageMaker itself; None if there is none."""
+        return self._repeated(lambda: self._jobs.find(name, queue))
 
     def tags(self, arn: str) -> dict[str, str]:
         """Return a job's tags."""
         return self._repeated(lambda: self._jobs.tags(arn))
 
-    def stop(self, name: str) -> bool:
+    def stop(self, handle: str, why: str = "") -> bool:
         """Ask for a job's end; False where there is nothing to stop."""
-        return self._repeated(lambda: self._jobs.stop(name))
+        return self._repeated(lambda: self._jobs.stop(handle, why))
 
     def add_tags(self, arn: str, tags: Mapping[str, str]) -> None:
         """Add tags to a job, or change them."""
         self._repeated(lambda: self._jobs.add_tags(arn, tags))
 
-    def listed(self, *, created_after: datetime, name_contains: str, status: str | None = None) -> list[dict[str, Any]]:
+    def listed(self, *, created_after: datetime, name_contains: str, status: str | None = None) -> list[Listed]:
         """Return the whole of a listing, newest first; a page that fails has it begin anew."""
         return self._repeated(
-            lambda: list(self._jobs.summaries(created_after=created_after, name_contains=name_contains, status=status))
+            lambda: list(self._jobs.listed(created_after=created_after, name_contains=name_contains, status=status))
         )
 
     def _repeated(self, call: Callable[[], T]) -> T:

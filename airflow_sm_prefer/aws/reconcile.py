@@ -10,15 +10,17 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.aws.listed import Listed
 from airflow_sm_prefer.aws.patience import PatientJobs
+from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.clock import Clock, utc
 from airflow_sm_prefer.errors import TaskStatesUnavailable
-from airflow_sm_prefer.model.job import TERMINAL_STATUSES, JobKind
+from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.placement.budget import LONGEST_LIFE
 from airflow_sm_prefer.placement.findings import UNTOUCHED, Done, Finding, Report, Sleeper
 from airflow_sm_prefer.placement.naming import TaskIdentity, deployment_marker, encode_tag
 from airflow_sm_prefer.placement.ownership import Ownership
@@ -33,10 +35,6 @@ from airflow_sm_prefer.placement.reconcile import (
     later_owners,
 )
 from airflow_sm_prefer.placement.task_states import DEFERRED
-
-#: How long ago a job can have been created that still runs: 28 days to wait and 28 to run are the most that AWS takes
-#: (https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_StoppingCondition.html).
-_LONGEST_LIFE: Final = 60 * 86400.0
 
 #: How long ago a job may have been created to be looked at for a task that still sleeps.
 _RECENT: Final = 3 * 86400.0
@@ -54,7 +52,7 @@ class Reconciler:
     def __init__(
         self,
         *,
-        jobs: Iterable[JobsApi],
+        jobs: Iterable[JobsApi | RoutedJobs],
         states: TaskStates,
         deployment: str,
         region: str,
@@ -95,7 +93,7 @@ class Reconciler:
         tasks = {job.task for job in live if job.task is not None}
         states = self._states.read(tasks | {task for task, _ in asleep})
         later = later_owners(live)
-        findings = [self._handle(job, states, later.get((job.kind, job.name))) for job in live]
+        findings = [self._handle(job, states, later.get(job.arn)) for job in live]
         sleepers = [sleeper for task, sleeper in asleep if states[task] == DEFERRED]
         return Report(
             self._deployment, self._region, began, self._stop, tuple(findings), tuple(sleepers), self._foreign
@@ -104,14 +102,11 @@ class Reconciler:
     # -- finding -----------------------------------------------------------------------------------------
 
     def _live(self, kind: JobKind) -> Iterator[LiveJob]:
-        for row in self._listed(kind, _LONGEST_LIFE, "InProgress"):
-            name, arn = row[kind.name_key], row[kind.arn_key]
-            tags = self._tags(kind, arn)
+        for row in self._listed(kind, LONGEST_LIFE, "InProgress"):
+            tags = self._tags(kind, row.arn)
             if tags is None:
                 continue
-            job = LiveJob.from_tags(
-                kind, name, arn, row["CreationTime"].timestamp(), tags=tags, deployment=self._deployment
-            )
+            job = LiveJob.from_tags(kind, row.name, row.arn, row.created, tags=tags, deployment=self._deployment)
             if job.owner is not None and job.owner.deployment != encode_tag(self._deployment):
                 self._foreign += 1
             else:
@@ -121,25 +116,22 @@ class Reconciler:
         """Give the task instances that may still sleep, of which the last job ended a while ago."""
         now, seen = self._clock.time(), set(going_on)
         for row in self._listed(kind, _RECENT):
-            name = row[kind.name_key]
-            series = _series(name)
+            series = _series(row.name)
             if series in seen:
                 continue  # newest first: what came after it says more
             seen.add(series)
-            ended = _end(kind, row)
-            if ended is None or not _MAY_SLEEP <= now - ended <= self._ended_within:
+            if row.ended is None or not _MAY_SLEEP <= now - row.ended <= self._ended_within:
                 continue
-            tags = self._tags(kind, row[kind.arn_key]) or {}
-            job = LiveJob.from_tags(kind, name, "", 0.0, tags=tags, deployment=self._deployment)
+            tags = self._tags(kind, row.arn) or {}
+            job = LiveJob.from_tags(kind, row.name, "", 0.0, tags=tags, deployment=self._deployment)
             if job.owner is not None and job.owner.waits and job.task is not None:
-                sleeper = Sleeper(kind, name, row[kind.status_key], ended, str(job.task))
-                yield job.task, sleeper
+                yield job.task, Sleeper(kind, row.name, row.status, row.ended, str(job.task))
 
-    def _listed(self, kind: JobKind, back: float, status: str | None = None) -> list[dict[str, Any]]:
+    def _listed(self, kind: JobKind, back: float, status: str | None = None) -> list[Listed]:
         after = utc(self._clock.time() - back)
         rows = self._jobs[kind].listed(created_after=after, name_contains=self._marker, status=status)
         ours = re.compile(rf"(^|-){self._marker}-[a-z2-7]{{12}}-\d+$")
-        return [row for row in rows if ours.search(row[kind.name_key])]
+        return [row for row in rows if ours.search(row.name)]
 
     def _tags(self, kind: JobKind, arn: str) -> dict[str, str] | None:
         """Return a job's tags; None if it is gone."""
@@ -177,7 +169,7 @@ class Reconciler:
         if again.act is not Act.STOP:
             return Finding(job, again, UNTOUCHED.get(again.act, Done.LOOK))
         try:
-            taken = self._jobs[job.kind].stop(job.name)
+            taken = self._jobs[job.kind].stop(job.handle, f"airflow_sm_prefer reconcile: {again.text}.")
         except CallFailed as failed:
             return Finding(job, again, Done.FAILED, f"not stopped: {failed.failure}")
         return Finding(job, again, Done.STOPPED if taken else Done.OVER)
@@ -193,9 +185,3 @@ class Reconciler:
 def _series(name: str) -> str:
     """Return what the names of all jobs of a task instance end with, but for the number."""
     return "-".join(name.rsplit("-", 3)[-3:-1])
-
-
-def _end(kind: JobKind, row: Mapping[str, Any]) -> float | None:
-    """Return when a listed job ended; None for one that has not."""
-    ended: datetime | None = row.get(f"{kind.word}EndTime") or row.get("LastModifiedTime")
-    return ended.timestamp() if ended and row[kind.status_key] in TERMINAL_STATUSES else None

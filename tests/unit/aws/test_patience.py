@@ -27,7 +27,7 @@ class Jobs:
 
     create = describe = tags = stop = add_tags = _call
 
-    def summaries(self, **_: Any) -> Any:
+    def listed(self, **_: Any) -> Any:
         yield "first"
         self._call()
         yield "second"

@@ -1,0 +1,116 @@
+"""Service jobs of AWS Batch: the calls that we make.
+
+Batch has one exception for all that a caller does wrong, ClientException, and says in words what it was. Names of
+service jobs aren't unique; what keeps a job from being submitted twice is its client token
+(https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitServiceJob.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from airflow_sm_prefer.aws.calls import Calls
+from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
+from airflow_sm_prefer.aws.pacing import Pacing
+from airflow_sm_prefer.clock import Clock
+
+#: The statuses of a job that isn't over.
+LIVE_STATUSES: Final = ("SUBMITTED", "PENDING", "RUNNABLE", "SCHEDULED", "STARTING", "RUNNING")
+
+_PAGE = 100  # the most that ListServiceJobs gives at once
+
+#: How long the reason of a termination may be for people to read it.
+_WHY_LENGTH = 500
+
+_DEFAULT_WHY = "airflow_sm_prefer: the task has no use for it any more."
+
+
+class ServiceJobsApi:
+    """The calls about service jobs, paced; every method may raise :class:`CallFailed`."""
+
+    def __init__(self, client: Any, pacing: Pacing, clock: Clock) -> None:
+        """Take a boto3 ``batch`` client; see :class:`Calls`."""
+        self._call = Calls(client, pacing, clock)
+
+    def submit(self, request: Mapping[str, Any]) -> str:
+        """Submit a job and return its ARN. AWS takes a client token once, and rejects the next that comes with it."""
+        answer = self._call("SubmitServiceJob", **request)
+        arn: str = answer.get("jobArn") or self.describe(answer["jobId"])["jobArn"]
+        return arn
+
+    def describe(self, job: str) -> dict[str, Any]:
+        """Return AWS's Describe response of a job, by its ARN or id."""
+        return self._call("DescribeServiceJob", jobId=job)
+
+    def named(self, name: str, queue: str) -> dict[str, Any] | None:
+        """Return AWS's Describe response of the newest job of a name in a queue; None if there is none."""
+        filters = [{"name": "JOB_NAME", "values": [name]}]
+        try:
+            rows = [
+                row for row in self._rows(jobQueue=queue, filters=filters) if row["jobName"].lower() == name.lower()
+            ]
+        except CallFailed as failed:
+            if failed.failure.kind is FailureKind.NOT_FOUND:
+                return None  # the queue is gone
+            raise
+        newest = max(rows, key=lambda row: row.get("createdAt") or 0, default=None)
+        return self.describe(newest["jobId"]) if newest else None
+
+    def live(self, queue: str) -> Iterator[dict[str, Any]]:
+        """Give a row for each job in a queue that isn't over, status by status."""
+        for status in LIVE_STATUSES:
+            yield from self._rows(jobQueue=queue, jobStatus=status)
+
+    def created(self, queue: str, after: float) -> Iterator[dict[str, Any]]:
+        """Give a row for each job in a queue that was created after an instant, whatever its status; newest first."""
+        filters = [{"name": "AFTER_CREATED_AT", "values": [str(int(after * 1000))]}]
+        return self._rows(jobQueue=queue, filters=filters)
+
+    def queues(self) -> list[str]:
+        """Return the names of all job queues for training jobs."""
+        names, token = [], None
+        while True:
+            page = self._call("DescribeJobQueues", **({"nextToken": token} if token else {}))
+            found = page.get("jobQueues", ())
+            names += [queue["jobQueueName"] for queue in found if queue.get("jobQueueType") == "SAGEMAKER_TRAINING"]
+            token = page.get("nextToken")
+            if not token:
+                return names
+
+    def terminate(self, job: str, why: str = "") -> bool:
+        """Ask for a job's end, whatever its status.
+
+        Args:
+            job: Its ARN or id.
+            why: The reason that Batch is to show.
+
+        Returns:
+            True where AWS took it; False where there is no such job.
+        """
+        try:
+            self._call("TerminateServiceJob", jobId=job, reason=(why or _DEFAULT_WHY)[:_WHY_LENGTH])
+        except CallFailed as failed:
+            if failed.failure.kind in {FailureKind.BENIGN_STOP, FailureKind.NOT_FOUND}:
+                return False
+            raise
+        return True
+
+    def tags(self, arn: str) -> dict[str, str]:
+        """Return a job's tags."""
+        tags: dict[str, str] = self._call("ListTagsForResource", resourceArn=arn).get("tags", {})
+        return tags
+
+    def add_tags(self, arn: str, tags: Mapping[str, str]) -> None:
+        """Add tags to a job, or change them."""
+        self._call("TagResource", resourceArn=arn, tags=dict(tags))
+
+    def _rows(self, **parameters: Any) -> Iterator[dict[str, Any]]:
+        token: str | None = None
+        while True:
+            more = {"nextToken": token} if token else {}
+            page = self._call("ListServiceJobs", maxResults=_PAGE, **parameters, **more)
+            yield from page.get("jobSummaryList", ())
+            token = page.get("nextToken")
+            if not token:
+                return
