@@ -15,6 +15,7 @@
         ├── CapacityTimeout        nothing on the list had capacity in time
         ├── QuotaExceeded          the account's quota was used up for as long as the job could wait
         │   └── QuotaTooSmall      the quota is smaller than the request, or the Region lacks the type
+        ├── QueueUnfit             no queue on the list can run the job as it is set up
         ├── RequestRejected        AWS refused the request; trying again changes nothing
         ├── UserCodeError          the script or its data failed
         ├── UnfitInstanceType      the job can't run on the type that was selected
@@ -82,6 +83,10 @@ class QuotaExceeded(JobFailed):
 
 class QuotaTooSmall(QuotaExceeded):
     """No wait helps: the quota is smaller than the request, or the Region doesn't have the instance type."""
+
+
+class QueueUnfit(JobFailed):
+    """No job queue on the list can run the job as it is set up; nothing else was left."""
 
 
 class RequestRejected(JobFailed):

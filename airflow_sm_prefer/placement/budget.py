@@ -13,6 +13,9 @@ AWS_ENDS_FIRST = 60.0
 MIN_PENDING = 1800
 MAX_PENDING = 2_419_200
 
+#: How long a job may be there that still runs: 28 days to wait and 28 to run are the most that AWS takes.
+LONGEST_LIFE = 60 * 86400.0
+
 
 def spent(state: State, now: float) -> float:
     """Return the seconds of the budget that are gone, in AWS's seconds."""
@@ -27,8 +30,8 @@ def left(state: State, now: float) -> float:
 
 
 def start_by(state: State) -> float | None:
-    """Return the instant by which the job must have started; a job that is started again has started in time."""
-    return None if state.recoveries else state.limits.start_by
+    """Return the instant by which the job must have started; one that waits again has started in time."""
+    return None if state.recoveries or state.capacity_at is not None else state.limits.start_by
 
 
 def deadline(state: State, now: float) -> float:
@@ -71,10 +74,10 @@ def _is_only_choice(state: State) -> bool:
 def back_by(state: State) -> float | None:
     """Return when a job that has lost its instances must have some again, unless it is left to AWS for good.
 
-    AWS brings an interrupted job back by itself. Stopping it is worth while only for one that may be started again; and
-    one on a training plan waits for the plan's next block.
+    AWS brings an interrupted job back by itself, and Batch one that was preempted. Stopping it is worth while only for
+    one that may be started again; and one on a training plan waits for the plan's next block.
     """
-    if state.lost_at is None or state.recoveries >= state.recover or is_on_plan(state):
+    if state.lost_at is None or state.recoveries >= state.recover or (is_on_plan(state) and not state.is_queued):
         return None
     return state.lost_at + state.limits.patience / state.limits.speed
 
@@ -104,13 +107,18 @@ def is_too_long(state: State, now: float) -> bool:
 
 def next_deadline(state: State, now: float) -> float:
     """Return the first instant at which something about the job falls due, though AWS says nothing new."""
-    due = [wait_ends(state, now) if state.capacity_at is None and state.wait_began is not None else None]
+    due = [wait_ends(state, now) if state.wait_began is not None else None]
     due += [patience_ends(state) if state.capacity_at is None else back_by(state), total_ends(state)]
     return min((instant for instant in due if instant is not None), default=run_ends(state, now))
 
 
 def deferral_ends(state: State, now: float) -> float:
-    """Return an instant by which a task that sleeps now has surely woken, if all goes well."""
+    """Return an instant by which a task that sleeps now has surely woken, if all goes well.
+
+    A job in a queue may be preempted and run again any number of times: it gets the longest life that a job can have.
+    """
+    if state.is_queued:
+        return now + LONGEST_LIFE
     due = next_deadline(state, now) + state.limits.max_runtime / state.limits.speed
     ends = [state.entries[n].ends for n in state.waves[state.wave] if state.entries[n].ends is not None]
     if state.phase is Phase.SLEEPING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airflow_sm_prefer.model.job import Observation
 from airflow_sm_prefer.model.verdict import Judgement
@@ -138,9 +138,15 @@ class Submit:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Ask AWS to stop the job; a job that is over already is no error."""
+    """Ask AWS to stop the job; a job that is over already is no error.
 
-    name: str
+    Attributes:
+        handle: What AWS calls it by.
+        why: What AWS Batch is to show as the reason; a stop is the same with another.
+    """
+
+    handle: str
+    why: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,12 @@ class TaskIdentity:
     @property
     def digest(self) -> str:
         """Sixty bits that stand for this task instance: equal for equal ones only."""
-        fields = (self.deployment, self.dag_id, self.run_id, self.task_id, str(self.map_index))
-        return _digest("\0".join(fields), _DIGEST_LENGTH)
+        return _digest("\0".join(self.fields), _DIGEST_LENGTH)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What tells it from every other."""
+        return (self.deployment, self.dag_id, self.run_id, self.task_id, str(self.map_index))
 
 
 def deployment_marker(deployment: str) -> str:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.service_job import is_service_job
 from airflow_sm_prefer.placement.naming import TaskIdentity, read_identity
 from airflow_sm_prefer.placement.ownership import PREFIX, Ownership
 from airflow_sm_prefer.placement.task_states import NO_STATUS, TERMINAL
@@ -59,6 +60,11 @@ class LiveJob:
     owner: Ownership | None
     task: TaskIdentity | None
     missing_since: float | None = None
+
+    @property
+    def handle(self) -> str:
+        """What AWS calls it by."""
+        return self.arn if is_service_job(self.arn) else self.name
 
     @classmethod
     def from_tags(
@@ -131,8 +137,8 @@ def decide(job: LiveJob, state: str | None, later: Ownership | None, now: float)
     return Decision(act, Cause.TASK_LIVES, text)
 
 
-def later_owners(jobs: Iterable[LiveJob]) -> dict[tuple[JobKind, str], Ownership]:
-    """Return, by the kind and name of a job, whose the newest job is that came after it for the same task instance."""
+def later_owners(jobs: Iterable[LiveJob]) -> dict[str, Ownership]:
+    """Return, by the ARN of a job, whose the newest job is that came after it for the same task instance."""
     newest: dict[tuple[JobKind, TaskIdentity], Ownership] = {}
     owned = [(job, job.owner, job.task) for job in jobs if job.owner is not None and job.task is not None]
     for job, owner, task in owned:
@@ -140,7 +146,7 @@ def later_owners(jobs: Iterable[LiveJob]) -> dict[tuple[JobKind, str], Ownership
         if best is None or owner.submission > best.submission:
             newest[job.kind, task] = owner
     return {
-        (job.kind, job.name): newest[job.kind, task]
+        job.arn: newest[job.kind, task]
         for job, owner, task in owned
         if newest[job.kind, task].submission > owner.submission
     }

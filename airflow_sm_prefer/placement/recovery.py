@@ -42,7 +42,7 @@ def _next_start(ended: State, left: State, verdict: Verdict) -> State:
     used = _used(ended)
     if verdict is Verdict.UNFIT_TYPE:
         return left.but(dropped=left.dropped | used)
-    if verdict is Verdict.USER_ERROR and used:
+    if used and (verdict is Verdict.USER_ERROR or ended.is_queued):
         tried = frozenset(range(max(used) + 1))
         if frozenset(range(len(left.entries))) - left.dropped - tried:
             return left.but(left_out=left.left_out | tried)

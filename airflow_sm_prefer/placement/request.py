@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_sm_prefer import catalog
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.preference import CapacityKind, InstancePreference, PreferenceList
+from airflow_sm_prefer.model.service_job import training_request
+from airflow_sm_prefer.placement.queueing import Terms, service_request
 from airflow_sm_prefer.placement.waves import Wave
 
 #: MaxRuntimeInSeconds of a job that doesn't say
@@ -25,17 +27,57 @@ class Envelope:
         name: Its name.
         tags: Our tags, in AWS's form.
         pending_limit: The MaxPendingTimeInSeconds for it, where AWS honours one.
+        inner_name: The name of the training job, if it goes through a queue.
+        token: The client token of its submission, if it goes through a queue.
+        priority: Its scheduling priority there; None leaves it out.
     """
 
     name: str
     tags: Sequence[Mapping[str, str]]
     pending_limit: int
+    inner_name: str = ""
+    token: str = ""
+    priority: int | None = None
 
 
 def build_request(
+    kind: JobKind,
+    config: Mapping[str, Any],
+    preferences: PreferenceList,
+    wave: Wave,
+    envelope: Envelope,
+    *,
+    terms: Terms | None = None,
+) -> dict[str, Any]:
+    """Return the request of one wave: CreateTrainingJob, CreateProcessingJob or SubmitServiceJob.
+
+    Args:
+        kind: The kind of job.
+        config: The author's request, which is left as it is.
+        preferences: The list.
+        wave: Which part of it.
+        envelope: What the job is sent with besides what it does.
+        terms: What it is sent with through a queue.
+
+    Raises:
+        InvalidRequest: it is larger than AWS Batch takes.
+    """
+    if wave.queue is None:
+        return _job_request(kind, config, preferences, wave, envelope)
+    inner = replace(envelope, name=envelope.inner_name)
+    return service_request(
+        _job_request(kind, config, preferences, wave, inner),
+        wave.queue,
+        terms or Terms(),
+        name=envelope.name,
+        token=envelope.token,
+        priority=envelope.priority,
+    )
+
+
+def _job_request(
     kind: JobKind, config: Mapping[str, Any], preferences: PreferenceList, wave: Wave, envelope: Envelope
 ) -> dict[str, Any]:
-    """Return the CreateTrainingJob or CreateProcessingJob request of one wave; ``config`` is left as it is."""
     request = copy.deepcopy(dict(config))
     request[kind.name_key] = envelope.name
     request["Tags"] = [*request.get("Tags", []), *map(dict, envelope.tags)]
@@ -49,13 +91,15 @@ def build_request(
 
 def max_runtime(request: Mapping[str, Any]) -> float:
     """Return how long a job may take once it has begun, in seconds; a spot job's waits in between count too."""
-    stopping = request.get("StoppingCondition", {})
+    stopping = training_request(request).get("StoppingCondition", {})
     limits = [stopping.get("MaxRuntimeInSeconds", DEFAULT_MAX_RUNTIME), stopping.get("MaxWaitTimeInSeconds", 0)]
     return float(max(limits))
 
 
 def sent_pending_limit(request: Mapping[str, Any]) -> float | None:
-    """Return the pending limit that AWS will hold a request to; None where it holds it to none."""
+    """Return the pending limit that AWS will hold a request to; None where it holds it to none, as through a queue."""
+    if "serviceRequestPayload" in request:
+        return None
     limit = request.get("StoppingCondition", {}).get("MaxPendingTimeInSeconds")
     return float(limit) if limit is not None and _honours_pending_limit(request) else None
 
@@ -105,6 +149,8 @@ def _bound_waiting(request: dict[str, Any], wave: Wave, limit: int) -> None:
         return
     if wave.preferences:
         request.get("StoppingCondition", {}).pop("MaxWaitTimeInSeconds", None)
+    if wave.queue is not None:
+        return  # at its end Batch would only send the job again
     if _honours_pending_limit(request):
         request.setdefault("StoppingCondition", {})["MaxPendingTimeInSeconds"] = limit
 

@@ -17,6 +17,7 @@ from typing import Any, Self
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.preference import CapacityKind
+from airflow_sm_prefer.model.service_job import is_service_job
 from airflow_sm_prefer.model.verdict import Verdict
 from airflow_sm_prefer.model.words import shortened
 
@@ -50,6 +51,7 @@ class StopReason(StrEnum):
     SUPERSEDED = "superseded"
     TOO_LONG = "too_long"
     INTERRUPTED = "interrupted"
+    QUEUE_UNFIT = "queue_unfit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Entry:
         plan: The ARN of the training plan that it may run on, if any.
         wait_for_plan: Whether that plan is waited for.
         ends: When the plan's last block ends, once AWS has said so.
+        queue: The job queue that it waits in; None for SageMaker itself.
+        share: Whose share of the queue it takes, if it has shares.
     """
 
     instance_type: str
@@ -71,10 +75,15 @@ class Entry:
     plan: str | None = None
     wait_for_plan: bool = False
     ends: float | None = None
+    queue: str | None = None
+    share: str | None = None
 
     def __str__(self) -> str:
         if not self.count:
             return self.instance_type
+        if self.queue:
+            share = f", share {self.share}" if self.share else ""
+            return f"{self.count} x {self.instance_type} (queue {self.queue.rpartition('/')[2]}{share})"
         source = {"training_plan": "training plan", "on_demand": "On-Demand", "spot": "spot"}[self.kind]
         return f"{self.count} x {self.instance_type} ({source})"
 
@@ -156,6 +165,7 @@ class State:
         throttled_since: Since when AWS takes no requests.
         patience_more: Seconds by which the current job's patience is longer, for what throttling had held it up.
         lost_at: Since when the current job is without the instances that it had.
+        priority: The scheduling priority of the jobs in queues: the author's, or what somebody has changed it to.
     """
 
     kind: JobKind
@@ -197,6 +207,22 @@ class State:
     throttled_since: float | None = None
     patience_more: float = 0.0
     lost_at: float | None = None
+    priority: int | None = None
+
+    @property
+    def handle(self) -> str:
+        """What AWS calls the current job by: SageMaker's by its name, which is unique, a service job by its ARN."""
+        return self.job_arn if self.is_queued else self.job_name
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether the current job is a service job of AWS Batch."""
+        return is_service_job(self.job_arn)
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The job queues on the list, each once, in order."""
+        return tuple(dict.fromkeys(entry.queue for entry in self.entries if entry.queue))
 
     @property
     def remaining(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from airflow_sm_prefer.placement.events import (
     Tell,
     Watch,
 )
-from airflow_sm_prefer.placement.state import Phase, State
+from airflow_sm_prefer.placement.state import Entry, Phase, State
 
 Step = tuple[State, tuple[Command, ...]]
 
@@ -50,7 +50,7 @@ def submit(state: State, now: float, jitter: float) -> Step:
         return fail(state, Judgement(Verdict.LIMIT_REACHED, telling.too_long(state)))
     if not state.remaining:
         return onward(state, now, jitter)
-    planned = tuple(n for n in state.remaining if state.entries[n].kind is CapacityKind.TRAINING_PLAN)
+    planned = tuple(n for n in state.remaining if _is_on_plan(state.entries[n]))
     if planned and not state.asked:
         return state, (AskPlans(planned),)
     state = state.but(first_submit=state.first_submit or now, stop=None, stop_sent=None)
@@ -155,6 +155,11 @@ def _unreachable(state: State, judgement: Judgement, now: float) -> Step:
         now,
         _UNREACHABLE_PAUSE,
     )
+
+
+def _is_on_plan(entry: Entry) -> bool:
+    """Whether AWS is asked about an entry's training plan; a queue shares its plan out by itself."""
+    return entry.kind is CapacityKind.TRAINING_PLAN and not entry.queue
 
 
 def _sleep(state: State, told: Tell | None, now: float, seconds: float) -> Step:

@@ -30,14 +30,17 @@ def progress(state: State, job: Observation, now: float) -> list[Tell]:
     if job.has_capacity and state.capacity_at is None:
         told.append(Tell(_capacity(state, job, now)))
         told += [Tell(text, warning=True) for text in _not_as_meant(state, job)]
+    if state.is_queued and job.priority not in {None, state.priority or 0}:
+        told.append(Tell(f"The scheduling priority of {job.name} is {job.priority} now, and is kept."))
     if status_of(job) != state.status:
         told.append(Tell(_status(job)))
     return told
 
 
 def status_of(job: Observation) -> str:
-    """Write a job's status: ``InProgress (Pending)``."""
-    return f"{job.status} ({job.secondary})" if job.secondary not in {None, job.status} else job.status
+    """Write a job's status: ``InProgress (Pending)``; of one that a queue holds up, also what for."""
+    held_up = f", {job.held_up_by.partition(' - ')[0]}" if job.held_up_by else ""
+    return f"{job.status} ({job.secondary}{held_up})" if job.secondary not in {None, job.status} else job.status
 
 
 def chosen(state: State, job: Observation) -> int | None:
@@ -64,6 +67,12 @@ def out_of_budget(state: State, now: float) -> str:
 def out_of_patience(state: State) -> str:
     """Say that a wave had its time."""
     return f"No capacity within the patience of {span(budget.patience(state))}."
+
+
+def queue_unfit(state: State, said: str) -> str:
+    """Say that a queue will never run the job as it is set up."""
+    entry = state.entries[state.in_flight[0]]
+    return f"{entry} can't be run as the queue is set up. AWS said: {shortened(said, _REASON_LENGTH)}"
 
 
 def not_back(state: State) -> str:
@@ -200,5 +209,6 @@ def _instant(instant: float) -> str:
 
 
 def _status(job: Observation) -> str:
-    reason = f": {shortened(job.failure_reason, _REASON_LENGTH)}" if job.is_terminal and job.failure_reason else ""
+    said = job.failure_reason if job.is_terminal else job.held_up_by
+    reason = f": {shortened(said, _REASON_LENGTH)}" if said else ""
     return f"{job.name} is {status_of(job)}{reason}"

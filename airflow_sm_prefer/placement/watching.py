@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_sm_prefer.model.job import Observation
-from airflow_sm_prefer.model.verdict import Judgement, Verdict, judge_end
+from airflow_sm_prefer.model.verdict import Judgement, Verdict, judge_end, judge_reason
 from airflow_sm_prefer.placement import budget, quotas, recovery, submitting, telling
 from airflow_sm_prefer.placement.events import Command, Fail, Finish, Found, Stop, Tell, Watch
 from airflow_sm_prefer.placement.plans import END_MARGIN
@@ -15,6 +15,9 @@ Step = tuple[State, tuple[Command, ...]]
 
 #: A stop that AWS acknowledged but that shows no effect is sent again after this many real seconds.
 _STOP_AGAIN = 60.0
+
+#: What the reasons of our stops begin with, where AWS shows them.
+_OURS = "airflow_sm_prefer: "
 
 #: How far a plan's end as AWS gives it, and that of a job on it, may be apart, in AWS's seconds.
 _SKEW = 120.0
@@ -50,7 +53,7 @@ def seen(state: State, job: Observation, now: float, jitter: float) -> Step:
     elif state.phase is Phase.STOPPING:
         following, commands = _still_stopping(state, job, now)
     else:
-        following, commands = _still_running(state, now)
+        following, commands = _still_running(state, job, now)
     return following, (*told, *commands)
 
 
@@ -86,7 +89,7 @@ def _take_up_live(state: State, found: Found, now: float, jitter: float) -> Step
         job_name=found.seen.name,
         job_arn=found.arn,
     )
-    return state, (told, Stop(found.seen.name), Watch(now + _STOP_AGAIN))
+    return state, (told, _stop_of(state), Watch(now + _STOP_AGAIN))
 
 
 def _adopted(state: State, found: Found, now: float) -> State:
@@ -109,6 +112,8 @@ def _adopted(state: State, found: Found, now: float) -> State:
 def _noted(state: State, job: Observation, now: float) -> State:
     """Write down what the look has shown: the status, and the capacity once there is some."""
     state = state.but(status=telling.status_of(job), lost_at=None if job.is_terminal else job.lost_at)
+    if state.is_queued:
+        state = _of_queue(state, job, now)
     if not job.has_capacity or state.capacity_at is not None:
         return state
     at = job.capacity_at or now
@@ -122,30 +127,61 @@ def _noted(state: State, job: Observation, now: float) -> State:
     )
 
 
-def _still_running(state: State, now: float) -> Step:
-    if budget.is_too_long(state, now):
-        return _stop(state, StopReason.TOO_LONG, telling.too_long(state), now)
+def _of_queue(state: State, job: Observation, now: float) -> State:
+    """Write down what only a service job has: its priority, and the wait of one that has lost its instances.
+
+    Batch puts a job that was preempted, or is to be tried again, back into its queue. That wait is charged too.
+    """
+    if job.priority not in {None, state.priority or 0}:
+        state = state.but(priority=job.priority)
     if state.capacity_at is None:
-        if now >= budget.wait_ends(state, now):
-            return _stop(state, StopReason.BUDGET, telling.out_of_budget(state, now), now)
-        patience = budget.patience_ends(state)
-        if patience is not None and now >= patience:
-            return _stop(state, StopReason.PATIENCE, telling.out_of_patience(state), now)
-    elif _is_past(budget.back_by(state), now):
-        return _stop(state, StopReason.INTERRUPTED, telling.not_back(state), now)
-    return state, (Watch(budget.next_deadline(state, now)),)
+        return state
+    if job.lost_at is not None and state.wait_began is None:
+        return state.but(wait_began=job.lost_at)
+    if job.lost_at is None and state.wait_began is not None:
+        return budget.charged(state, now)
+    return state
+
+
+def _still_running(state: State, job: Observation, now: float) -> Step:
+    due = _due(state, job, now)
+    return _stop(state, *due, now) if due else (state, (Watch(budget.next_deadline(state, now)),))
+
+
+def _due(state: State, job: Observation, now: float) -> tuple[StopReason, str] | None:
+    """Return why the job is to be stopped now, if it is, and the same in words."""
+    if budget.is_too_long(state, now):
+        return StopReason.TOO_LONG, telling.too_long(state)
+    if _is_past(budget.back_by(state), now):
+        return StopReason.INTERRUPTED, telling.not_back(state)
+    if state.wait_began is not None and now >= budget.wait_ends(state, now):
+        return StopReason.BUDGET, telling.out_of_budget(state, now)
+    return _due_without_capacity(state, job, now) if state.capacity_at is None else None
+
+
+def _due_without_capacity(state: State, job: Observation, now: float) -> tuple[StopReason, str] | None:
+    if judge_reason(job.held_up_by).verdict is Verdict.QUEUE_UNFIT:
+        return StopReason.QUEUE_UNFIT, telling.queue_unfit(state, job.held_up_by)
+    if _is_past(budget.patience_ends(state), now):
+        return StopReason.PATIENCE, telling.out_of_patience(state)
+    return None
 
 
 def _stop(state: State, reason: StopReason, why: str, now: float) -> Step:
     state = state.but(phase=Phase.STOPPING, stop=reason, stop_sent=now)
-    return state, (Tell(f"{why} Stopping {state.job_name}."), Stop(state.job_name), Watch(now + _STOP_AGAIN))
+    return state, (Tell(f"{why} Stopping {state.job_name}."), _stop_of(state, why), Watch(now + _STOP_AGAIN))
+
+
+def _stop_of(state: State, why: str = "") -> Stop:
+    """Return the stop of the current job, with a reason that tells the next worker what it was sent for."""
+    return Stop(state.handle, f"{_OURS}{state.stop}. {why}".strip())
 
 
 def _still_stopping(state: State, job: Observation, now: float) -> Step:
     due = (state.stop_sent or now) + _STOP_AGAIN
     if job.status == "Stopping" or now < due:
         return state, (Watch(max(due, now + _STOP_AGAIN) if job.status == "Stopping" else due),)
-    return state.but(stop_sent=now), (Stop(state.job_name), Watch(now + _STOP_AGAIN))
+    return state.but(stop_sent=now), (_stop_of(state), Watch(now + _STOP_AGAIN))
 
 
 def _ended(state: State, job: Observation, now: float, jitter: float) -> Step:
@@ -175,24 +211,48 @@ def _judged(state: State, job: Observation, now: float) -> Judgement:
             return ours
     speed = state.limits.speed
     pending_limit = None if state.max_pending is None else state.max_pending / speed
-    judgement = judge_end(job, max_pending=pending_limit, max_runtime=state.limits.max_runtime / speed)
+    # A service job has had any number of runs: how long it was there says nothing about a limit.
+    runtime_limit = None if state.is_queued else state.limits.max_runtime / speed
+    judgement = judge_end(job, max_pending=pending_limit, max_runtime=runtime_limit)
     if judgement.verdict is Verdict.CAPACITY and state.capacity_at is not None and budget.is_on_plan(state):
         return Judgement(Verdict.INFRASTRUCTURE, telling.reservation_ended(judgement.text))
     return judgement
 
 
 def _own_stop(state: State, job: Observation, now: float) -> Judgement | None:
+    reason = state.stop or _written_reason(job) or _reason_by_time(state, job, now)
+    match reason:
+        case StopReason.TOO_LONG:
+            return Judgement(Verdict.LIMIT_REACHED, telling.too_long(state))
+        case StopReason.QUEUE_UNFIT:
+            return Judgement(Verdict.QUEUE_UNFIT, job.failure_reason)
+        case StopReason.PATIENCE:
+            return Judgement(Verdict.CAPACITY, telling.out_of_patience(state))
+        case StopReason.BUDGET:
+            return Judgement(Verdict.CAPACITY, telling.out_of_budget(state, job.ended or now))
+        case StopReason.INTERRUPTED:
+            return Judgement(Verdict.SPOT_INTERRUPTION, telling.not_back(state))
+        case _:
+            return None
+
+
+def _written_reason(job: Observation) -> StopReason | None:
+    """Read what a stop of ours was for, where AWS Batch shows the reason that it was given."""
+    word = job.failure_reason.removeprefix(_OURS).partition(".")[0]
+    is_ours = job.failure_reason.startswith(_OURS) and word in set(StopReason)
+    return StopReason(word) if is_ours else None
+
+
+def _reason_by_time(state: State, job: Observation, now: float) -> StopReason | None:
+    """Say which stop of ours was due when the job ended."""
     ended, pending = job.ended or now, state.capacity_at is None
-    if state.stop is StopReason.TOO_LONG or _is_past(budget.total_ends(state), ended):
-        return Judgement(Verdict.LIMIT_REACHED, telling.too_long(state))
-    if state.stop is StopReason.PATIENCE or (pending and _is_past(budget.patience_ends(state), ended)):
-        return Judgement(Verdict.CAPACITY, telling.out_of_patience(state))
-    if state.stop is StopReason.BUDGET or (pending and _is_past(budget.wait_ends(state, now), ended)):
-        return Judgement(Verdict.CAPACITY, telling.out_of_budget(state, ended))
-    interrupted = state.but(lost_at=job.lost_at)
-    if state.stop is StopReason.INTERRUPTED or _is_past(budget.back_by(interrupted), ended):
-        return Judgement(Verdict.SPOT_INTERRUPTION, telling.not_back(state))
-    return None
+    if _is_past(budget.total_ends(state), ended):
+        return StopReason.TOO_LONG
+    if pending and _is_past(budget.patience_ends(state), ended):
+        return StopReason.PATIENCE
+    if pending and _is_past(budget.wait_ends(state, now), ended):
+        return StopReason.BUDGET
+    return StopReason.INTERRUPTED if _is_past(budget.back_by(state.but(lost_at=job.lost_at)), ended) else None
 
 
 def _end_of_plan(state: State, job: Observation, now: float) -> Judgement | None:

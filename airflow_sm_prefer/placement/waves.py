@@ -9,6 +9,7 @@ from airflow_sm_prefer.model.preference import (
     CapacityKind,
     InstancePreference,
     PreferenceList,
+    Queue,
 )
 
 
@@ -25,6 +26,11 @@ class Wave:
     indices: tuple[int, ...]
     preferences: tuple[InstancePreference, ...]
     native: bool
+
+    @property
+    def queue(self) -> Queue | None:
+        """The job queue that it goes through; None for SageMaker itself."""
+        return self.preferences[0].queue if self.preferences else None
 
     def without(self, left_out: frozenset[int]) -> Wave:
         """Return the wave without some entries of the list, named by their indices."""
@@ -72,5 +78,5 @@ def _fits(entry: InstancePreference, wave: list[InstancePreference]) -> bool:
 
 
 def _listable(entry: InstancePreference) -> bool:
-    """AWS's lists exclude spot; and an entry that waits for its plan needs the plan at the level of the job."""
-    return entry.kind is not CapacityKind.SPOT and not entry.wait_for_plan
+    """AWS's lists exclude spot and queues; and an entry that waits for its plan needs the plan at the job's level."""
+    return entry.kind is not CapacityKind.SPOT and not entry.wait_for_plan and entry.queue is None

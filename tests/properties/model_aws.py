@@ -163,7 +163,7 @@ class Run:
         for command in commands:
             match command:
                 case Stop():
-                    self.aws.stop(command.name)
+                    self.aws.stop(command.handle)
                 case AskPlans():
                     assert command.entries
                     return PlansSeen({n: self.aws.plan(n, self.state.entries[n]) for n in command.entries})

@@ -147,9 +147,16 @@ def test_the_newest_job_of_a_task_supersedes_all_before_it_and_no_other_tasks() 
     other = dataclasses.replace(TASK, map_index=4)
     jobs = [job(2), job(9), job(10), job(1), job(1, other), *(strays())]
     later = later_owners(jobs)
-    numbers = {name.rsplit("-", 1)[1]: found.submission for (_, name), found in later.items()}
+    numbers = {arn.rsplit("-", 1)[1]: found.submission for arn, found in later.items()}
     assert numbers == {"1": 10, "2": 10, "9": 10}
-    assert all(name != job(1, other).name for _, name in later)
+    assert job(1, other).arn not in later
+
+
+def test_a_job_in_a_queue_is_called_by_its_arn_and_superseded_by_one_outside() -> None:
+    arn = "arn:aws:batch:us-east-1:123456789012:service-job/1"
+    queued = dataclasses.replace(job(1), arn=arn)
+    assert (queued.handle, job(1).handle) == (arn, job(1).name)
+    assert later_owners([queued, job(2)])[arn].submission == 2
 
 
 def strays() -> list[LiveJob]:
@@ -158,7 +165,7 @@ def strays() -> list[LiveJob]:
     return [
         dataclasses.replace(known, owner=None, task=None),
         dataclasses.replace(known, task=None),
-        dataclasses.replace(known, kind=JobKind.PROCESSING),
+        dataclasses.replace(known, kind=JobKind.PROCESSING, arn="arn:processing-99"),
     ]
 
 

@@ -105,7 +105,7 @@ def test_once_it_has_begun_its_instances_are_waited_for_by_aws_for_the_waves_pat
     driver = asked(waiting(), n0=TAKEN)
     assert driver.asked == (Submit(1, 0, frozenset()),)
     driver.hears(Created("job-1", "arn"))
-    assert driver.sees(secondary="Pending", after=1800)[0].name == "job-1"
+    assert driver.sees(secondary="Pending", after=1800)[0].handle == "job-1"
 
 
 def test_a_plan_whose_begin_isnt_known_is_waited_for_by_aws() -> None:
