@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         JobLost,
         JobStopped,
         LimitReached,
+        QueueUnfit,
         QuotaExceeded,
         QuotaTooSmall,
         RequestRejected,
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
         UnknownFailure,
         UserCodeError,
     )
-    from airflow_sm_prefer.model.helpers import on_demand, spot, training_plan
+    from airflow_sm_prefer.model.helpers import on_demand, queued, spot, training_plan
+    from airflow_sm_prefer.operators.batch import BatchPreferTrainingOperator
     from airflow_sm_prefer.operators.reconcile import SageMakerReconcileOperator
     from airflow_sm_prefer.operators.sagemaker import (
         SageMakerPreferProcessingOperator,
@@ -60,6 +62,7 @@ _MODULES = {
         "JobLost",
         "JobStopped",
         "LimitReached",
+        "QueueUnfit",
         "QuotaExceeded",
         "QuotaTooSmall",
         "RequestRejected",
@@ -70,7 +73,8 @@ _MODULES = {
         "UnknownFailure",
         "UserCodeError",
     ),
-    "airflow_sm_prefer.model.helpers": ("on_demand", "spot", "training_plan"),
+    "airflow_sm_prefer.model.helpers": ("on_demand", "queued", "spot", "training_plan"),
+    "airflow_sm_prefer.operators.batch": ("BatchPreferTrainingOperator",),
     "airflow_sm_prefer.operators.reconcile": ("SageMakerReconcileOperator",),
     "airflow_sm_prefer.operators.sagemaker": (
         "SageMakerPreferProcessingOperator",
@@ -80,6 +84,7 @@ _MODULES = {
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "BatchPreferTrainingOperator",
     "CapacityTimeout",
     "Clock",
     "CredentialsUnavailable",
@@ -95,6 +100,7 @@ __all__ = [
     "JobLost",
     "JobStopped",
     "LimitReached",
+    "QueueUnfit",
     "QuotaExceeded",
     "QuotaTooSmall",
     "RequestRejected",
@@ -110,6 +116,7 @@ __all__ = [
     "UserCodeError",
     "__version__",
     "on_demand",
+    "queued",
     "spot",
     "training_plan",
 ]

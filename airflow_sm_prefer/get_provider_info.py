@@ -26,11 +26,18 @@ def get_provider_info() -> dict[str, Any]:
                 "tags": ["aws"],
             }
         ],
-        "operators": [_modules("airflow_sm_prefer.operators.sagemaker", "airflow_sm_prefer.operators.reconcile")],
-        "hooks": [_modules("airflow_sm_prefer.hooks.sagemaker")],
-        "triggers": [_modules("airflow_sm_prefer.triggers.sagemaker")],
+        "operators": [
+            _modules(
+                "airflow_sm_prefer.operators.sagemaker",
+                "airflow_sm_prefer.operators.batch",
+                "airflow_sm_prefer.operators.reconcile",
+            )
+        ],
+        "hooks": [_modules("airflow_sm_prefer.hooks.sagemaker", "airflow_sm_prefer.hooks.batch")],
+        "triggers": [_modules("airflow_sm_prefer.triggers.sagemaker", "airflow_sm_prefer.triggers.batch")],
         "extra-links": [
             "airflow_sm_prefer.links.JobLink",
+            "airflow_sm_prefer.links.JobQueueLink",
             "airflow_sm_prefer.links.JobLogLink",
         ],
         "config": {"sm_prefer": {"description": _SECTION, "options": _options()}},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import quote
 
 from airflow.providers.common.compat.sdk import BaseOperatorLink, XCom
@@ -33,6 +33,20 @@ _CONSOLES: Final[Mapping[str, str]] = {
     "aws-us-gov": "https://console.amazonaws-us-gov.com",
 }
 _PAGES: Final[Mapping[str, str]] = {JobKind.TRAINING: "jobs", JobKind.PROCESSING: "processing-jobs"}
+
+
+class QueuedJob(NamedTuple):
+    """What links need to know of a service job.
+
+    Attributes:
+        service_job: Its ARN.
+        queue: The name of its queue, or its ARN.
+        training_jobs: What the names of all training jobs behind it begin with; each attempt has one of its own.
+    """
+
+    service_job: str
+    queue: str
+    training_jobs: str
 
 
 class LinkedHook(Protocol):
@@ -60,6 +74,8 @@ def job_url(job: Mapping[str, Any]) -> str:
     console = _console(job)
     if not console:
         return ""
+    if job.get("service_job"):
+        return f"{console}/batch/home?region={job['region']}#jobs/detail/{job['service_job'].rpartition('/')[2]}"
     return f"{console}/sagemaker/home?region={job['region']}#/{_PAGES[job['kind']]}/{quote(job['name'], safe='')}"
 
 
@@ -69,11 +85,22 @@ def logs_url(job: Mapping[str, Any]) -> str:
     if not console:
         return ""
     group = _escape(log_group(JobKind(job["kind"])))
-    streams = _escape(stream_prefix(job["name"]))
+    streams = _escape(stream_prefix(job["name"]) if not job.get("training_jobs") else job["training_jobs"])
     return (
         f"{console}/cloudwatch/home?region={job['region']}#logsV2:log-groups/log-group/{group}"
         f"$3FlogStreamNameFilter$3D{streams}"
     )
+
+
+def queue_url(job: Mapping[str, Any]) -> str:
+    """Return the console's page of the job queue that a job is in; empty for one in none, and with the sandbox."""
+    console = _console(job)
+    if not console or not job.get("queue"):
+        return ""
+    queue = job["queue"]
+    if not queue.startswith("arn:"):
+        queue = f"{job['service_job'].partition(':service-job/')[0]}:job-queue/{queue}"
+    return f"{console}/batch/home?region={job['region']}#queues/detail/{queue}"
 
 
 class _JobLinkBase(BaseOperatorLink):
@@ -98,7 +125,13 @@ class JobLink(_JobLinkBase):
         return job_url(job)
 
     @staticmethod
-    def persist_job(context: Mapping[str, Any], operator: LinkedOperator, kind: JobKind, name: str) -> None:
+    def persist_job(
+        context: Mapping[str, Any],
+        operator: LinkedOperator,
+        kind: JobKind,
+        name: str,
+        queued: QueuedJob | None = None,
+    ) -> None:
         """Say which job both links of a task lead to from now on.
 
         Pushed whatever the task's ``do_xcom_push`` says, which is about its result. What goes wrong here is logged
@@ -109,6 +142,7 @@ class JobLink(_JobLinkBase):
             operator: The task's operator; its hook knows the Region and whether there is a console.
             kind: The kind of job.
             name: The job's name.
+            queued: Where it waits, if it is in a queue of AWS Batch.
         """
         try:
             hook = operator.hook
@@ -118,9 +152,20 @@ class JobLink(_JobLinkBase):
                 "region": hook.conn_region_name,
                 "partition": hook.console_partition,
             }
+            if queued is not None:
+                job |= queued._asdict()
             context["ti"].xcom_push(key=JOB_XCOM_KEY, value=job)
         except Exception:
             log.warning("The links to %s can't be made", name, exc_info=True)
+
+
+class JobQueueLink(_JobLinkBase):
+    """Leads to the page of the job's queue in the AWS Batch console; Airflow shows none for a job in no queue."""
+
+    name = "Batch job queue"
+
+    def _url(self, job: Mapping[str, Any]) -> str:
+        return queue_url(job)
 
 
 class JobLogLink(_JobLinkBase):

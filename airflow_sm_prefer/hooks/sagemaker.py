@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from airflow_sm_prefer.aws.plans import PlansApi
     from airflow_sm_prefer.aws.quotas import QuotasApi
+    from airflow_sm_prefer.aws.routed import RoutedJobs
 
 
 class SageMakerPreferHook(AwsBaseHook):
@@ -67,8 +68,12 @@ class SageMakerPreferHook(AwsBaseHook):
         """The configuration of every client: the user's, and ours where it says nothing."""
         return with_defaults(super().config)
 
-    def jobs(self, kind: JobKind) -> JobsApi:
-        """Return the calls about jobs of one kind."""
+    def jobs(self, kind: JobKind) -> JobsApi | RoutedJobs:
+        """Return the calls about jobs of one kind, wherever this hook's jobs may be."""
+        return self.direct_jobs(kind)
+
+    def direct_jobs(self, kind: JobKind) -> JobsApi:
+        """Return the calls about SageMaker's own jobs of one kind."""
         if kind not in self._jobs:
             self._jobs[kind] = JobsApi(self.conn, kind, self.pacing, self._clock)
         return self._jobs[kind]

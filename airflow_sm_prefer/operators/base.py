@@ -8,12 +8,13 @@ is one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.amazon.aws.operators.base_aws import AwsBaseOperator
 from airflow.providers.amazon.aws.utils.mixins import aws_template_fields
+from airflow.providers.common.compat.sdk import BaseOperatorLink
 
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
@@ -22,7 +23,11 @@ from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.operators.lineage import LineageMixin
 
 if TYPE_CHECKING:
+    from airflow_sm_prefer.model.queue_entries import Queues
     from airflow_sm_prefer.operators.tries import Try
+    from airflow_sm_prefer.placement.queueing import Terms
+    from airflow_sm_prefer.placement.queues import QueueStatus
+    from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
 
 
 class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]):
@@ -65,7 +70,7 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
     aws_hook_class = SageMakerPreferHook
     template_fields: Sequence[str] = aws_template_fields("config", "prefer", "max_pending", "start_by")
     template_fields_renderers: ClassVar[dict[str, str]] = {"config": "json", "prefer": "json"}
-    operator_extra_links = (JobLink(), JobLogLink())
+    operator_extra_links: Collection[BaseOperatorLink] = (JobLink(), JobLogLink())
     ui_color = "#ededed"
 
     #: Where the time comes from; tests put another clock here.
@@ -149,6 +154,7 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
 
         It is left alone where the task sleeps in the triggerer by now, or another try has taken the job up.
         """
+        from airflow_sm_prefer.model.service_job import is_service_job
         from airflow_sm_prefer.operators.handover import is_left
 
         self.killed = True
@@ -159,7 +165,8 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
             self.log.info("The job %s is left to the triggerer, or to the try that has it now.", self.job_name)
         else:
             self.log.info("The task is told to end: stopping %s.", self.job_name)
-            jobs.stop(self.job_name)
+            handle = self.job_arn if self.job_arn and is_service_job(self.job_arn) else self.job_name
+            jobs.stop(handle, "airflow_sm_prefer: the task was told to end.")
 
     def check_own_arguments(self) -> None:
         """Check arguments that only this operator has, once they are rendered.
@@ -167,6 +174,29 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         Raises:
             InvalidInput: one of them can't work; nothing was sent.
         """
+
+    @property
+    def trigger_class(self) -> type[SageMakerPreferTrigger]:
+        """The trigger that it defers to."""
+        from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
+
+        return SageMakerPreferTrigger
+
+    def queues(self) -> Queues | None:
+        """Return what it says about job queues; None for an operator that knows none."""
+        return None
+
+    def terms(self, *, rendered: bool) -> Terms:
+        """Return what service jobs are submitted with."""
+        from airflow_sm_prefer.placement.queueing import Terms
+
+        del rendered
+        return Terms()
+
+    def read_queues(self, names: Collection[str]) -> Mapping[str, QueueStatus | None]:
+        """Return how job queues stand, by name; nothing where that can't be said."""
+        del names
+        return {}
 
     def more_results(self, described: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the result has besides the decision and the job's description."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_sm_prefer.aws.instance_types import is_known
 from airflow_sm_prefer.aws.versions import check_botocore
-from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.errors import InvalidPreference, InvalidSetting
 from airflow_sm_prefer.model.early import check_what_is_plain
 from airflow_sm_prefer.model.rendered import has_template, normalise_config
 from airflow_sm_prefer.model.scalars import coerce_scalars
@@ -42,9 +42,11 @@ def check_where_written(operator: SageMakerPreferOperator) -> None:
         operator.kind,
         known_types=partial(is_known, operator.kind),
         allow_unknown_types=operator.allow_unknown_types,
+        queues=operator.queues(),
     )
+    operator.terms(rendered=False)
     if not (has_template(operator.prefer) or has_template(operator.config)):
-        plan_of(operator)
+        plan_of(operator, rendered=False)
     if not (has_template(operator.max_pending) or has_template(operator.config)):
         pending_budget(operator.max_pending, normalise_config(operator.config))
     if operator.start_by is not None and not has_template(operator.start_by):
@@ -76,8 +78,12 @@ def _check_recovery(operator: SageMakerPreferOperator) -> None:
         raise InvalidSetting(msg)
 
 
-def plan_of(operator: SageMakerPreferOperator) -> Plan:
-    """Check an operator's list and request, all plain by now, and compile them.
+def plan_of(operator: SageMakerPreferOperator, *, rendered: bool = True) -> Plan:
+    """Check an operator's list and request, both plain by now, and compile them.
+
+    Args:
+        operator: The operator.
+        rendered: Whether everything else is plain, too.
 
     Raises:
         InvalidInput: they can't work.
@@ -90,7 +96,10 @@ def plan_of(operator: SageMakerPreferOperator) -> Plan:
         known=partial(is_known, operator.kind),
         allow_unknown_types=operator.allow_unknown_types,
         native=operator.native,
+        queues=operator.queues(),
+        terms=operator.terms(rendered=rendered),
     )
+    _check_queued(operator, plan)
     if len(plan.waves) > 1 and not operator.wait_for_completion:
         msg = (
             f"wait_for_completion=False sends one request, and the list needs {len(plan.waves)}: "
@@ -100,6 +109,16 @@ def plan_of(operator: SageMakerPreferOperator) -> Plan:
         )
         raise InvalidSetting(msg)
     return plan
+
+
+def _check_queued(operator: SageMakerPreferOperator, plan: Plan) -> None:
+    """Refuse an operator for queues of which no job goes through one: its author meant something else."""
+    if operator.queues() is not None and not plan.queues:
+        msg = (
+            'Nothing on the list is for a job queue. Give job_queue, or write entries as queued("ml.…", job_queue=…).\n'
+            "For a list without queues there is SageMakerPreferTrainingOperator."
+        )
+        raise InvalidPreference(msg)
 
 
 def pending_budget(max_pending: timedelta | float | str | None, config: Mapping[str, Any]) -> float:

@@ -15,26 +15,30 @@ from airflow_sm_prefer.aws.log_stream import LogReader
 from airflow_sm_prefer.aws.redact import redacted
 from airflow_sm_prefer.errors import InvalidInput, JobExists, StateUnreadable
 from airflow_sm_prefer.hooks import settings, state_store
-from airflow_sm_prefer.links import JobLink
+from airflow_sm_prefer.links import JobLink, QueuedJob
 from airflow_sm_prefer.model.accelerators import differing
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.rendered import normalise_config
+from airflow_sm_prefer.model.service_job import training_job
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.operators import failures
 from airflow_sm_prefer.operators.checks import pending_budget, plan_of
+from airflow_sm_prefer.operators.creation import Killed
+from airflow_sm_prefer.operators.description import describe_all
 from airflow_sm_prefer.operators.handover import is_left, take_over
 from airflow_sm_prefer.operators.lookback import describe_if_there, look_back
 from airflow_sm_prefer.operators.plan import Plan
 from airflow_sm_prefer.operators.plans_check import PlanReader
 from airflow_sm_prefer.operators.quotas_check import find_short, leave_out
 from airflow_sm_prefer.operators.tries import Try
-from airflow_sm_prefer.operators.worker import Killed, Pause, Worker
+from airflow_sm_prefer.operators.worker import Pause, Worker
 from airflow_sm_prefer.placement import budget, telling
 from airflow_sm_prefer.placement.deadlines import first_after
 from airflow_sm_prefer.placement.events import Event, Fail, Finish, Found, Sleep, Watch, Woken
+from airflow_sm_prefer.placement.queueing import inner_name
+from airflow_sm_prefer.placement.queues import unfit_entries, without_effect
 from airflow_sm_prefer.placement.record import decision_record
 from airflow_sm_prefer.placement.state import Limits, Phase, State
-from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
 
 if TYPE_CHECKING:
     from airflow_sm_prefer.operators.base import SageMakerPreferOperator
@@ -114,7 +118,7 @@ class Execution:
         config = dict(plan.config)
         if "RoleArn" in config:
             config["RoleArn"] = self._hook.expand_role(config["RoleArn"])
-        return Plan(plan.kind, config, plan.preferences, plan.waves)
+        return replace(plan, config=config)
 
     def _limits(self, plan: Plan) -> Limits:
         of = self._operator
@@ -171,9 +175,11 @@ class Execution:
         """
         if self._kind is JobKind.TRAINING:
             self._plans.check(plan.preferences, plan.config)
+            plan.check_payloads()
             if differs := differing(plan.preferences):
                 self._log.warning("%s", differs)
-        short = self._short_of_quota(plan) if self._operator.check_quotas else {}
+        short = dict(self._short_of_quota(plan)) if self._operator.check_quotas else {}
+        short |= self._unfit_for_queue(plan)
         self._hook.configure_s3_resources(normalise_config(self._operator.config))
         return short
 
@@ -182,6 +188,18 @@ class Execution:
         for why in short.values():
             self._log.warning("Left out for good: %s. Raise it in Service Quotas.", why)
         return short
+
+    def _unfit_for_queue(self, plan: Plan) -> Mapping[int, str]:
+        """Ask Batch about the queues on the list; returns the entries that theirs can't take as things stand."""
+        if not plan.queues:
+            return {}
+        known = self._operator.read_queues(plan.queues)
+        unfit = unfit_entries(plan.preferences, known)
+        for why in unfit.values():
+            self._log.warning("Left out: %s.", why)
+        if plan.terms.priority is not None and (names := without_effect(plan.preferences, known)):
+            self._log.warning("scheduling_priority has no effect in %s: by arrival alone.", ", ".join(names))
+        return unfit
 
     def _with_start_by(self, limits: Limits, since: float) -> Limits:
         if self._operator.start_by is None:
@@ -200,8 +218,15 @@ class Execution:
     def _remember(self, state: State) -> None:
         if state.job_arn:
             self._hold(state)
-            JobLink.persist_job(self._context, self._operator, self._kind, state.job_name)
+            JobLink.persist_job(self._context, self._operator, self._kind, state.job_name, self._queued(state))
         state_store.save(self._context, state)
+
+    def _queued(self, state: State) -> QueuedJob | None:
+        """Return what links need to know of a service job."""
+        queue = state.entries[state.waves[state.wave][0]].queue
+        if queue is None or not state.is_queued:
+            return None
+        return QueuedJob(state.job_arn, queue, f"AWSBatch{inner_name(self._try.identity, state.submission)}")
 
     def _hold(self, state: State) -> None:
         """Have the operator know the job, for when it is told to end."""
@@ -250,7 +275,7 @@ class Execution:
         of, now = self._operator, self._clock.time()
         due = budget.deferral_ends(state, now) - now
         of.defer(
-            trigger=SageMakerPreferTrigger(
+            trigger=of.trigger_class(
                 state=state.to_json(),
                 task=self._try.identity.digest,
                 poll_interval=self._poll_interval(state),
@@ -274,12 +299,14 @@ class Execution:
 
     def _result(self, state: State) -> dict[str, Any]:
         of = self._operator
-        of.described = described = self._worker.jobs.describe(state.job_name)
+        shown = describe_all(self._worker.jobs, self._kind, state.handle)
+        of.described = described = shown.get(self._kind.word, {})
         verdict = Judgement(Verdict.SUCCEEDED, "the job completed") if of.wait_for_completion else None
         if of.wait_for_completion:
             self._print_log(state)
         record = decision_record(state, verdict, self._clock.time())
-        return {"decision": record.to_json(), self._kind.word: json_clean(described), **of.more_results(described)}
+        clean = {word: json_clean(part) for word, part in shown.items()}
+        return {"decision": record.to_json(), **clean, **of.more_results(described)}
 
     def _failed(self, state: State, judgement: Judgement) -> dict[str, Any]:
         was_stopped = judgement.verdict in {Verdict.STOPPED, Verdict.LIMIT_REACHED}
@@ -297,7 +324,9 @@ class Execution:
         """Copy what is new in the job's CloudWatch log into the task's log."""
         if not self._operator.print_log or state.capacity_at is None:
             return
-        name = state.job_name
+        name = state.job_name if not state.is_queued else training_job(self._worker.described or {})
+        if name is None:
+            return
         if name not in self._readers:
             self._readers[name] = LogReader(self._hook.logs_client, log_group(self._kind), name)
         while lines := self._readers[name].read():

@@ -25,6 +25,7 @@ _EXCEPTIONS: dict[Verdict, type[errors.JobFailed]] = {
     Verdict.QUOTA_BUSY: errors.QuotaExceeded,
     Verdict.QUOTA_ZERO: errors.QuotaTooSmall,
     Verdict.TYPE_UNAVAILABLE: errors.QuotaTooSmall,
+    Verdict.QUEUE_UNFIT: errors.QueueUnfit,
     Verdict.THROTTLED: errors.CapacityTimeout,
     Verdict.INFRASTRUCTURE: errors.InfrastructureFailure,
     Verdict.SPOT_INTERRUPTION: errors.InfrastructureFailure,

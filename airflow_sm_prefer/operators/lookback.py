@@ -7,7 +7,8 @@ from typing import Any
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.patience import PatientJobs
-from airflow_sm_prefer.model.job import Observation, resources_of
+from airflow_sm_prefer.model.job import resources_of
+from airflow_sm_prefer.model.service_job import arn_of, observe, training_request
 from airflow_sm_prefer.operators.plan import Plan
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.placement.events import Begun, Found
@@ -31,7 +32,7 @@ def look_back(jobs: PatientJobs, plan: Plan, this: Try, stored: State | None) ->
     """
     last: tuple[int, dict[str, Any]] | None = None
     for number, name in _names(plan, this, stored):
-        described = describe_if_there(jobs, name)
+        described = find_job(jobs, plan, name, stored)
         if described is not None:
             last = (number, described)
         elif number > (stored.submission if stored else 0):
@@ -45,11 +46,11 @@ def look_back(jobs: PatientJobs, plan: Plan, this: Try, stored: State | None) ->
 
 def found_job(jobs: PatientJobs, plan: Plan, this: Try, described: dict[str, Any]) -> Found | None:
     """Read whose a job is; None if its tags don't say that it is this task instance's."""
-    arn = described[plan.kind.arn_key]
+    arn = arn_of(plan.kind, described)
     owner = Ownership.from_tags(jobs.tags(arn))
     if owner is None or owner.task != Ownership.task_tag(this.identity):
         return None
-    seen = Observation.from_describe(plan.kind, described)
+    seen = observe(plan.kind, described)
     return Found(
         seen=seen,
         arn=arn,
@@ -71,18 +72,41 @@ def _wave_of(plan: Plan, written: int, described: dict[str, Any]) -> int:
 
     The list may have changed since; a job that fits none of its waves counts as the first's.
     """
-    resources = resources_of(plan.kind, described)
+    resources = resources_of(plan.kind, training_request(described))
     listed = resources.get("InstancePreferences") or [resources]
     types = {entry["InstanceType"] for entry in listed if "InstanceType" in entry}
-    waves = [{entry.instance_type for entry in wave.preferences} for wave in plan.waves]
-    fitting = [number for number, wave in enumerate(waves) if types <= wave]
+    queue = _last_part(described.get("jobQueue"))
+    fitting = [
+        number
+        for number, wave in enumerate(plan.waves)
+        if _last_part(wave.queue.name if wave.queue else None) == queue
+        and types <= {entry.instance_type for entry in wave.preferences}
+    ]
     return written if written in fitting else next(iter(fitting), 0)
 
 
-def describe_if_there(jobs: PatientJobs, name: str) -> dict[str, Any] | None:
+def _last_part(name: str | None) -> str:
+    """Return a queue's name, of its ARN if need be; empty for no queue."""
+    return (name or "").rpartition("/")[2]
+
+
+def find_job(jobs: PatientJobs, plan: Plan, name: str, stored: State | None = None) -> dict[str, Any] | None:
+    """Return what AWS says of the job of a name, wherever this list, or the one before, may have sent it."""
+    if stored is not None and stored.is_queued and stored.job_name == name:
+        return describe_if_there(jobs, stored.handle)
+    return next(filter(None, (jobs.find(name, place) for place in places(plan, stored))), None)
+
+
+def places(plan: Plan, stored: State | None = None) -> list[str | None]:
+    """Return where jobs of a list may be: its queues, and None for SageMaker itself."""
+    queues = dict.fromkeys((*plan.queues, *(stored.queues if stored else ())))
+    return [*queues, *([None] if plan.is_direct or not queues else [])]
+
+
+def describe_if_there(jobs: PatientJobs, handle: str) -> dict[str, Any] | None:
     """Return a job's description; None if AWS doesn't know it."""
     try:
-        return jobs.describe(name)
+        return jobs.describe(handle)
     except CallFailed as failed:
         if failed.failure.kind is FailureKind.NOT_FOUND:
             return None

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from airflow_sm_prefer.aws.training_request import check_training_request
 from airflow_sm_prefer.errors import InvalidPreference, StateUnreadable
 from airflow_sm_prefer.model.job import JobKind, resources_of
 from airflow_sm_prefer.model.parsing import parse_preferences
 from airflow_sm_prefer.model.preference import InstancePreference, PreferenceList
+from airflow_sm_prefer.model.queue_entries import Queues
 from airflow_sm_prefer.model.rules import validate_request
+from airflow_sm_prefer.model.service_job import training_request
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.placement import budget
 from airflow_sm_prefer.placement.fullest import fullest
 from airflow_sm_prefer.placement.naming import fingerprint, job_name
 from airflow_sm_prefer.placement.ownership import Ownership
+from airflow_sm_prefer.placement.queueing import INNER_NAME_LIMIT, Terms, client_token, inner_name
 from airflow_sm_prefer.placement.request import Envelope, build_request, max_runtime
 from airflow_sm_prefer.placement.state import Entry, Limits, State
 from airflow_sm_prefer.placement.waves import Wave, compile_waves
@@ -23,12 +27,13 @@ from airflow_sm_prefer.placement.waves import Wave, compile_waves
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One task's job: the config without our additions, the list, and its waves."""
+    """One task's job: the config without our additions, the list, its waves, and the terms that queues are given."""
 
     kind: JobKind
     config: Mapping[str, Any]
     preferences: PreferenceList
     waves: tuple[Wave, ...]
+    terms: Terms = field(default_factory=Terms)
 
     @property
     def name_prefix(self) -> str:
@@ -53,7 +58,29 @@ class Plan:
             recover=recover,
             recover_any=recover_any,
             submits_only=submits_only,
+            priority=self.terms.priority,
         )
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The job queues on the list, each once, in order."""
+        return tuple(dict.fromkeys(wave.queue.name for wave in self.waves if wave.queue is not None))
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether any of it goes to SageMaker itself."""
+        return any(wave.queue is None for wave in self.waves)
+
+    def check_payloads(self) -> None:
+        """Check the payload of every queue on the list as SageMaker will, which Batch leaves to its dispatch.
+
+        Raises:
+            InvalidRequest: one can't work.
+        """
+        sent = Envelope(name="name", tags=(), pending_limit=0, inner_name="n" * INNER_NAME_LIMIT)
+        for number, wave in enumerate(self.waves):
+            if wave.queue is not None:
+                check_training_request(training_request(self.request(sent, number, frozenset())))
 
     @property
     def keeps_checkpoints(self) -> bool:
@@ -66,7 +93,8 @@ class Plan:
 
     def request(self, envelope: Envelope, wave: int, without: frozenset[int]) -> dict[str, Any]:
         """Return the request of one wave, without the entries that are left out."""
-        return build_request(self.kind, self.config, self.preferences, self.waves[wave].without(without), envelope)
+        part = self.waves[wave].without(without)
+        return build_request(self.kind, self.config, self.preferences, part, envelope, terms=self.terms)
 
     def _entries(self) -> tuple[Entry, ...]:
         if self.preferences.as_written:
@@ -80,6 +108,8 @@ class Plan:
             kind=preference.kind,
             plan=preference.training_plan_arn or self._job_plan,
             wait_for_plan=preference.wait_for_plan,
+            queue=preference.queue.name if preference.queue else None,
+            share=preference.queue.share if preference.queue else None,
         )
 
     @property
@@ -97,6 +127,8 @@ def make_plan(
     known: Callable[[str], bool],
     allow_unknown_types: bool,
     native: bool,
+    queues: Queues | None = None,
+    terms: Terms | None = None,
 ) -> Plan:
     """Check what an author wrote and compile it.
 
@@ -107,19 +139,21 @@ def make_plan(
         known: Whether the installed botocore knows an instance type.
         allow_unknown_types: Whether types that it doesn't know pass.
         native: Whether AWS takes preference lists here.
+        queues: What the operator says about queues; None where it knows none.
+        terms: What service jobs are submitted with.
 
     Raises:
         InvalidInput: it can't work; nothing was sent.
     """
     preferences = parse_preferences(
-        prefer, kind=kind, config=config, known_types=known, allow_unknown_types=allow_unknown_types
+        prefer, kind=kind, config=config, known_types=known, allow_unknown_types=allow_unknown_types, queues=queues
     )
     validate_request(config, preferences, kind)
     listed = prefer is not None or bool(resources_of(kind, config).get("InstancePreferences"))
     # A training config with its own InstanceType and no list stays as it is; a processing job always goes as a list,
     # so that AWS says what it selected.
     waves = compile_waves(preferences, native=native and (listed or kind is JobKind.PROCESSING))
-    plan = Plan(kind, config, preferences, waves)
+    plan = Plan(kind, config, preferences, waves, terms or Terms())
     _check_size(plan)
     _check_plan_of_the_job(plan)
     return plan
@@ -127,10 +161,15 @@ def make_plan(
 
 def envelope(plan: Plan, this: Try, state: State, owner: Ownership, now: float) -> Envelope:
     """Return what the next job is sent with: its name, our tags and how long it may wait."""
+    name = job_name(this.identity, plan.name_prefix or this.name_prefix, owner.submission)
     return Envelope(
-        name=job_name(this.identity, plan.name_prefix or this.name_prefix, owner.submission),
+        # Names of service jobs are looked up without regard to case; lower case shows that.
+        name=name if plan.waves[state.wave].queue is None else name.lower(),
         tags=owner.to_tags(),
         pending_limit=budget.pending_limit(state, now),
+        inner_name=inner_name(this.identity, owner.submission),
+        token=client_token(this.identity, owner.submission),
+        priority=state.priority,
     )
 
 

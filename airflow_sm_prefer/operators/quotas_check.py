@@ -49,7 +49,8 @@ def leave_out(state: State, short: Mapping[int, str], now: float) -> State:
     """Return the first state of a task without some entries of its list, as if AWS had refused them for good."""
     for index, why in sorted(short.items()):
         wave = next(n for n, indices in enumerate(state.waves) if index in indices)
-        state = state.but(wave=wave).with_attempt(Verdict.QUOTA_ZERO, why, now)
+        verdict = Verdict.QUEUE_UNFIT if state.entries[index].queue else Verdict.QUOTA_ZERO
+        state = state.but(wave=wave).with_attempt(verdict, why, now)
     return state.but(wave=0, dropped=state.dropped.union(short))
 
 

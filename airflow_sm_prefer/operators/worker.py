@@ -7,13 +7,14 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from airflow_sm_prefer.aws.answers import create_failed, look_failed
-from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
+from airflow_sm_prefer.aws.answers import look_failed
+from airflow_sm_prefer.aws.failures import CallFailed
 from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.aws.patience import PatientJobs
+from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.clock import Clock
-from airflow_sm_prefer.model.job import Observation
-from airflow_sm_prefer.operators.lookback import describe_if_there
+from airflow_sm_prefer.model.service_job import observe
+from airflow_sm_prefer.operators.creation import Creation, Killed
 from airflow_sm_prefer.operators.plan import Plan, envelope
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.placement import budget
@@ -23,7 +24,6 @@ from airflow_sm_prefer.placement.events import (
     Event,
     Fail,
     Finish,
-    NameTaken,
     PlansSeen,
     Seen,
     Sleep,
@@ -36,7 +36,6 @@ from airflow_sm_prefer.placement.events import (
 from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.ownership import Ownership
 from airflow_sm_prefer.placement.plans import PlanStatus
-from airflow_sm_prefer.placement.request import max_runtime, sent_pending_limit
 from airflow_sm_prefer.placement.state import Entry, State
 
 #: How long a task may stay in a worker to wait for something, in real seconds; beyond that it is slept for elsewhere.
@@ -53,7 +52,7 @@ class Worker:
         *,
         planner: Callable[[], Plan],
         this: Try,
-        jobs: JobsApi,
+        jobs: JobsApi | RoutedJobs,
         clock: Clock,
         log: Any,
         remember: Callable[[State], None],
@@ -112,10 +111,10 @@ class Worker:
     def look(self, state: State) -> Event:
         """Look at the job."""
         try:
-            self.described = self.jobs.describe(state.job_name)
+            self.described = self.jobs.describe(state.handle)
         except CallFailed as failed:
             return look_failed(failed.failure)
-        return Seen(Observation.from_describe(self.kind, self.described))
+        return Seen(observe(self.kind, self.described))
 
     def _carry_out(self, state: State, commands: tuple[Any, ...]) -> Event | Pause:
         for command in commands:
@@ -123,7 +122,7 @@ class Worker:
                 case Tell():
                     (self._log.warning if command.warning else self._log.info)("%s", command.text)
                 case Stop():
-                    self._stop(command.name)
+                    self._stop(command.handle, command.why)
                 case AskPlans():
                     return PlansSeen({n: self._plan_of(state.entries[n]) for n in command.entries})
                 case Submit():
@@ -146,44 +145,28 @@ class Worker:
         if self._is_killed():
             msg = "The task was told to end before its job was created."
             raise Killed(msg)
-        try:
-            arn = self.jobs.create(request)
-        except CallFailed as failed:
-            return self._not_created(failed, sent.name, command.submission)
-        created = Created(sent.name, arn, sent_pending_limit(request), max_runtime(request))
-        self._remember(state.but(job_name=sent.name, job_arn=arn, submission=command.submission))
-        if self._is_killed() and self._waits and not self._is_left(arn):
+        created = self._creation.create(request, sent.name, command.submission, state.refusals)
+        if not isinstance(created, Created):
+            return created
+        state = state.but(job_name=sent.name, job_arn=created.arn, submission=command.submission)
+        self._remember(state)
+        if self._is_killed() and self._waits and not self._is_left(created.arn):
             # Told to end while AWS was creating it: nobody else knows of this job yet.
-            self._stop(sent.name)
+            self._stop(state.handle, "airflow_sm_prefer: the task was told to end.")
             msg = f"The task was told to end while its job {sent.name} was being created: AWS was asked to stop it."
             raise Killed(msg)
         return created
 
-    def _not_created(self, failed: CallFailed, name: str, number: int) -> Event:
-        """Tell a refusal from a job that is there after all: its tags say whose it is."""
-        failure = failed.failure
-        if failure.kind is not FailureKind.IN_USE and not failure.no_answer:
-            return create_failed(failure)
-        described = describe_if_there(self.jobs, name)
-        if described is None:
-            return create_failed(failure) if failure.kind is not FailureKind.IN_USE else NameTaken(name)
-        arn = described[self.kind.arn_key]
-        owner = Ownership.from_tags(self.jobs.tags(arn))
-        if owner is not None and owner.ti_id == self.this.ti_id and owner.submission == number:
-            return Created(name, arn, sent_pending_limit(described), max_runtime(described))
-        if owner is not None and self.this.is_beside(owner, Observation.from_describe(self.kind, described).created):
-            msg = (
-                f"Another try of this task has submitted {name} since this one began: this one ends, and creates none."
-            )
-            raise Killed(msg)
-        return NameTaken(name)
+    @cached_property
+    def _creation(self) -> Creation:
+        return Creation(self.jobs, self.plan, self.this, self._log)
 
-    def _stop(self, name: str) -> None:
+    def _stop(self, handle: str, why: str) -> None:
         """Send a stop; if AWS doesn't take it now, whoever watches the job sends it again."""
         try:
-            self.jobs.stop(name)
+            self.jobs.stop(handle, why)
         except CallFailed as failed:
-            self._log.warning("%s could not be stopped yet: %s", name, failed.failure)
+            self._log.warning("%s could not be stopped yet: %s", handle, failed.failure)
 
     def _owner(self, state: State, number: int, now: float) -> Ownership:
         return Ownership(
@@ -208,7 +191,3 @@ class Worker:
     def _nap(self, pause: Sleep) -> Event:
         self._clock.sleep(max(0.0, pause.until - self._clock.time()))
         return Woken()
-
-
-class Killed(Exception):
-    """The task ends without a job to wait for: it was told to end, or another try has taken its place."""

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
 from airflow_sm_prefer.model.job import JobKind
@@ -49,11 +50,11 @@ class Connection:
         )
 
 
-_jobs: dict[tuple[str, JobKind], JobsApi] = {}
+_jobs: dict[tuple[str, JobKind], JobsApi | RoutedJobs] = {}
 _making = threading.Lock()
 
 
-def shared_jobs(connection: Connection, kind: JobKind) -> JobsApi:
+def shared_jobs(connection: Connection, kind: JobKind) -> JobsApi | RoutedJobs:
     """Return this process's calls for a connection and a kind of job.
 
     The first call blocks: it reads the connection from Airflow and builds a client, which holds up every other thread.

@@ -24,6 +24,9 @@ from airflow_sm_prefer.triggers.connection import Connection, shared_jobs
 #: What Airflow cancels a trigger with when a person has ended its task; to end a triggerer it says something else.
 USER_ACTION: Final = "__airflow_user_action__"
 
+#: What AWS Batch is to show as the reason.
+_WHY: Final = "airflow_sm_prefer: the task was ended, or cleared, by a person."
+
 #: Seconds between attempts to send a stop, until AWS takes it.
 _PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 60.0, 60.0)
 
@@ -93,7 +96,7 @@ def stop_until_taken(state: State, connection: Connection, log: Any, clock: Cloc
     clock = clock or SystemClock()
     for pause in _PAUSES:
         try:
-            shared_jobs(connection, state.kind).stop(state.job_name)
+            shared_jobs(connection, state.kind).stop(state.handle, _WHY)
         except (CallFailed, *CALL_ERRORS) as error:
             log.warning("%s could not be stopped yet: %s", state.job_name, error)
             clock.sleep(pause)

@@ -43,6 +43,9 @@ class SageMakerPreferTrigger(BaseTrigger):
     #: Where the time comes from; tests put another clock here.
     clock: ClassVar[Clock] = SystemClock()
 
+    #: How it reaches AWS.
+    connection_class: ClassVar[type[Connection]] = Connection
+
     def __init__(  # noqa: PLR0917 - Airflow passes them by name
         self,
         state: Mapping[str, Any],
@@ -59,7 +62,7 @@ class SageMakerPreferTrigger(BaseTrigger):
         self.state = dict(state)
         self.task_digest = task
         self.poll_interval = poll_interval
-        self.connection = Connection(aws_conn_id, region_name, verify, botocore_config)
+        self.connection = self.connection_class(aws_conn_id, region_name, verify, botocore_config)
         self._killed = False
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -108,8 +111,8 @@ class SageMakerPreferTrigger(BaseTrigger):
     async def _watch(self, state: State) -> State:
         """Look at the job until the machine wants something that is for a worker to do."""
         watcher = watcher_for(self.connection, state.kind)
-        unsent: str | None = None
-        async for event in watcher.looks(state.job_name, self.poll_interval):
+        unsent: Stop | None = None
+        async for event in watcher.looks(state.handle, self.poll_interval):
             before = state
             state, commands = step(state, event, self.clock.time(), random.random())  # noqa: S311 - spreads load
             if not all(isinstance(command, Tell | Stop | Watch) for command in commands):
@@ -119,7 +122,7 @@ class SageMakerPreferTrigger(BaseTrigger):
                 if isinstance(command, Tell):
                     (self.log.warning if command.warning else self.log.info)("%s", command.text)
                 elif isinstance(command, Stop):
-                    unsent = command.name
+                    unsent = command
             if unsent and await watcher.stop(unsent, self.log):
                 unsent = None
         raise AssertionError  # pragma: no cover - looks never end

@@ -18,9 +18,11 @@ from asgiref.sync import sync_to_async
 from airflow_sm_prefer.aws.answers import look_failed
 from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, classify
 from airflow_sm_prefer.aws.jobs import JobsApi
-from airflow_sm_prefer.model.job import JobKind, Observation
+from airflow_sm_prefer.aws.routed import RoutedJobs
+from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.service_job import observe
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
-from airflow_sm_prefer.placement.events import Seen, Unseen
+from airflow_sm_prefer.placement.events import Seen, Stop, Unseen
 from airflow_sm_prefer.triggers.connection import Connection, shared_jobs
 
 #: Threads for looks at jobs: enough for SageMaker's five Describe calls a second at a second each.
@@ -36,43 +38,43 @@ class Watcher:
     def __init__(self, connection: Connection, kind: JobKind) -> None:
         self._connection = connection
         self._kind = kind
-        self._making: asyncio.Task[JobsApi] | None = None
+        self._making: asyncio.Task[JobsApi | RoutedJobs] | None = None
 
-    async def looks(self, name: str, interval: float) -> AsyncIterator[Seen | Unseen]:
+    async def looks(self, handle: str, interval: float) -> AsyncIterator[Seen | Unseen]:
         """Give a look at a job every so often, for ever. A failed look is one that shows nothing.
 
         Args:
-            name: The job.
+            handle: What AWS calls the job by.
             interval: Real seconds between two looks; spread a little, so that many jobs don't ask at once.
         """
         while True:
-            yield await self.look(name)
+            yield await self.look(handle)
             await asyncio.sleep(interval * random.uniform(0.9, 1.1))  # noqa: S311 - spreads load
 
-    async def look(self, name: str) -> Seen | Unseen:
+    async def look(self, handle: str) -> Seen | Unseen:
         """Look at a job now, or when there is a turn."""
         try:
             jobs = await self._api()
-            described = await asyncio.get_running_loop().run_in_executor(_LOOKING, jobs.describe, name)
+            described = await asyncio.get_running_loop().run_in_executor(_LOOKING, jobs.describe, handle)
         except CallFailed as failed:
             return look_failed(failed.failure)
         except CALL_ERRORS as error:
             return look_failed(classify(error, "the AWS connection"))
         except Exception as error:
             return Unseen(Judgement(Verdict.CREDENTIALS, f"{type(error).__name__}: {error}"))
-        return Seen(Observation.from_describe(self._kind, described))
+        return Seen(observe(self._kind, described))
 
-    async def stop(self, name: str, log: Any) -> bool:
+    async def stop(self, command: Stop, log: Any) -> bool:
         """Send a stop; returns whether AWS took it, or has nothing to stop."""
         try:
             jobs = await self._api()
-            await asyncio.get_running_loop().run_in_executor(_STOPPING, jobs.stop, name)
+            await asyncio.get_running_loop().run_in_executor(_STOPPING, jobs.stop, command.handle, command.why)
         except CallFailed as failed:
-            log.warning("%s could not be stopped yet: %s", name, failed.failure)
+            log.warning("%s could not be stopped yet: %s", command.handle, failed.failure)
             return False
         return True
 
-    async def _api(self) -> JobsApi:
+    async def _api(self) -> JobsApi | RoutedJobs:
         """Return the calls, made once, in a thread: it takes long enough to stall the loop.
 
         A wait for that may be cancelled, and what it is cancelled with tells a person's click from a restart. So it is
@@ -84,7 +86,7 @@ class Watcher:
         return await asyncio.shield(self._making)
 
 
-def _has_failed(making: asyncio.Task[JobsApi]) -> bool:
+def _has_failed(making: asyncio.Task[JobsApi | RoutedJobs]) -> bool:
     return making.done() and (making.cancelled() or making.exception() is not None)
 
 

@@ -18,8 +18,8 @@ from airflow_sm_prefer.aws.reconcile import Reconciler
 from airflow_sm_prefer.errors import InvalidSetting, TaskStatesUnavailable
 from airflow_sm_prefer.hooks.airflow_rest import Login, RestTaskStates
 from airflow_sm_prefer.hooks.airflow_state import SdkTaskStates
+from airflow_sm_prefer.hooks.batch import BatchPreferHook
 from airflow_sm_prefer.hooks.reconcile import reconciler
-from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.operators.failures import InvalidTask
 from airflow_sm_prefer.operators.reconcile import SageMakerReconcileOperator
@@ -61,7 +61,7 @@ class Stage:
         del self.fake.states[ti.dag_id, ti.run_id, ti.task_id, ti.map_index]
 
     def reconciler(self, *, stop: bool = True, **changes: Any) -> Reconciler:
-        hook = SageMakerPreferHook(aws_conn_id="aws_default", clock=self.airflow.clock)
+        hook = BatchPreferHook(aws_conn_id="aws_default", clock=self.airflow.clock)
         return reconciler(hook, self.states, clock=self.airflow.clock, stop=stop, **changes)
 
     def run(self, *, stop: bool = True) -> Report:
@@ -129,7 +129,7 @@ def test_without_being_told_to_stop_it_only_looks(stage: Stage) -> None:
     assert sorted(finding.done for finding in report.findings) == [Done.WOULD_NOTE, Done.WOULD_STOP]
     assert not report.is_settled
     asked = {entry["operation"] for entry in stage.airflow.control.record("call")[before:]}
-    assert asked == {"ListTrainingJobs", "ListProcessingJobs", "ListTags"}
+    assert asked == {"ListTrainingJobs", "ListProcessingJobs", "ListTags", "DescribeJobQueues"}
 
 
 def test_a_job_that_was_submitted_without_waiting_is_nobodys_to_stop(stage: Stage) -> None:
@@ -384,7 +384,7 @@ def test_two_runs_at_once_do_what_one_does(stage: Stage) -> None:
 def submit_many(stage: Stage, number: int, failed: set[int]) -> None:
     """Create the jobs of that many mapped task instances, some of which are over, without an operator for each."""
     resources = {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 1, "VolumeSizeInGB": 1}
-    jobs = SageMakerPreferHook(aws_conn_id="aws_default", clock=stage.airflow.clock).jobs(JobKind.TRAINING)
+    jobs = BatchPreferHook(aws_conn_id="aws_default", clock=stage.airflow.clock).jobs(JobKind.TRAINING)
     for index in range(number):
         ti = TaskInstance(map_index=index)
         task = TaskIdentity("tests", ti.dag_id, ti.run_id, ti.task_id, index)

@@ -74,6 +74,15 @@ class Jobs:
             "CreationTime": created,
         }
 
+    def find(self, name: str, queue: str | None = None) -> dict[str, Any] | None:
+        assert queue is None
+        try:
+            return self.describe(name)
+        except CallFailed as failed:
+            if failed.failure.kind is FailureKind.NOT_FOUND:
+                return None
+            raise
+
     def tags(self, arn: str) -> dict[str, str]:
         found = self.jobs[arn.removeprefix("arn:")]
         return {tag["Key"]: tag["Value"] for tag in found.to_tags()} if found else {}

@@ -50,7 +50,7 @@ class Jobs:
     def describe(self, name: str) -> dict[str, Any]:
         return self._answer("describe", self.looks)
 
-    def stop(self, name: str) -> bool:
+    def stop(self, handle: str, why: str = "") -> bool:
         return bool(self._answer("stop", self.stops or [True]))
 
     def _answer(self, call: str, answers: list[Any]) -> Any:

@@ -136,7 +136,7 @@ async def test_a_slow_stop_is_sent_though_airflow_cancels_after_a_second() -> No
     begun, go = threading.Event(), threading.Event()
 
     class Slow(Jobs):
-        def stop(self, name: str) -> bool:
+        def stop(self, handle: str, why: str = "") -> bool:
             begun.set()
             assert go.wait(10)
             self.calls.append("stop")

@@ -31,8 +31,8 @@ class Stoppable(Jobs):
         super().describe(name)
         return described("Stopped", "Stopped") if self.taken else described()
 
-    def stop(self, name: str) -> bool:
-        self.taken = super().stop(name)
+    def stop(self, handle: str, why: str = "") -> bool:
+        self.taken = super().stop(handle, why)
         return self.taken
 
 
