@@ -19,15 +19,16 @@ from airflow_sm_prefer.scheduling.usage import Usage
 
 TYPES = ("ml.p4d.24xlarge", "ml.p5.48xlarge")
 SHARES = ("A", "B", "C", "D")
+PATIENT = settings(deadline=None)
 
 
 class World:
-    """A queue-managed environment that lives: jobs come and end, decisions are carried out, victims stop in time."""
+    """A queue that lives: jobs come and end, decisions are carried out, those that are preempted stop in time."""
 
     def __init__(self, policy, limits, seed):
         self.policy = policy
         self.limits = limits
-        self.random = random.Random(seed)  # noqa: S311 - no secret
+        self.random = random.Random(seed)
         self.now = 0
         self.runnable = ()
         self.placed = ()
@@ -115,6 +116,7 @@ def total(jobs):
 
 
 @given(quota_worlds())
+@PATIENT
 def test_nothing_is_placed_beyond_the_environments_capacity(world):
     world.step()
 
@@ -122,6 +124,7 @@ def test_nothing_is_placed_beyond_the_environments_capacity(world):
 
 
 @given(quota_worlds())
+@PATIENT
 def test_no_share_holds_more_than_its_own_and_what_it_may_borrow(world):
     world.step()
 
@@ -132,6 +135,7 @@ def test_no_share_holds_more_than_its_own_and_what_it_may_borrow(world):
 
 
 @given(quota_worlds(ample=True))
+@PATIENT
 def test_what_is_borrowed_was_idle_with_those_who_lend(world):
     world.step()
 
@@ -144,6 +148,7 @@ def test_what_is_borrowed_was_idle_with_those_who_lend(world):
 
 
 @given(quota_worlds())
+@PATIENT
 def test_a_job_is_placed_once_and_only_if_it_waits(world):
     decision = world.policy.decide(world.snapshot())
 
@@ -156,6 +161,7 @@ def test_a_job_is_placed_once_and_only_if_it_waits(world):
 
 
 @given(quota_worlds(), st.randoms())
+@PATIENT
 def test_the_same_snapshot_gives_the_same_decision_in_whatever_order_it_is_written(world, shuffle):
     def shuffled(values):
         return tuple(shuffle.sample(values, len(values)))
@@ -169,6 +175,7 @@ def test_the_same_snapshot_gives_the_same_decision_in_whatever_order_it_is_writt
 
 
 @given(quota_worlds())
+@PATIENT
 def test_only_those_are_preempted_whom_the_rules_name(world):
     shares = {share.name: share for share in world.policy.shares}
     running = {one.job for one in world.placed if not one.stopping}
@@ -190,6 +197,7 @@ def test_only_those_are_preempted_whom_the_rules_name(world):
 
 
 @given(quota_worlds())
+@PATIENT
 def test_whom_a_job_is_preempted_for_is_placed_once_it_has_stopped(world):
     decision = world.step()
     beneficiaries = {one.beneficiary for one in decision.preempt}
@@ -202,6 +210,7 @@ def test_whom_a_job_is_preempted_for_is_placed_once_it_has_stopped(world):
 
 
 @given(quota_worlds())
+@PATIENT
 def test_no_victim_could_have_been_spared(world):
     snapshot = world.snapshot()
     decision = world.policy.decide(snapshot)
@@ -216,6 +225,7 @@ def test_no_victim_could_have_been_spared(world):
 
 
 @given(quota_worlds(ample=True))
+@PATIENT
 def test_an_owner_within_its_limits_is_never_starved_by_borrowers(world):
     heads = {}
     for one in sorted(world.runnable, key=lambda one: one.rank):
@@ -238,6 +248,7 @@ def test_an_owner_within_its_limits_is_never_starved_by_borrowers(world):
 
 
 @given(quota_worlds())
+@PATIENT
 def test_higher_priority_never_waits_behind_lower_of_the_same_size_in_its_share(world):
     decision = world.policy.decide(world.snapshot())
 
@@ -249,6 +260,7 @@ def test_higher_priority_never_waits_behind_lower_of_the_same_size_in_its_share(
 
 
 @given(quota_worlds(ample=True))
+@PATIENT
 def test_a_queue_that_nobody_adds_to_comes_to_rest(world):
     """Nobody preempts those who were preempted for them."""
     for _ in range(60):
@@ -281,6 +293,7 @@ def counted_worlds(draw):
 
 
 @given(counted_worlds())
+@PATIENT
 def test_a_counted_environment_is_never_overfull_and_its_queue_never_overtaken(world):
     before = world.policy.order(world.snapshot())
 
@@ -294,6 +307,7 @@ def test_a_counted_environment_is_never_overfull_and_its_queue_never_overtaken(w
 
 
 @given(counted_worlds(), st.randoms())
+@PATIENT
 def test_a_counted_queue_doesnt_depend_on_the_order_it_is_written_in(world, shuffle):
     snapshot = world.snapshot()
     other = replace(snapshot, runnable=tuple(shuffle.sample(world.runnable, len(world.runnable))))
@@ -303,6 +317,7 @@ def test_a_counted_queue_doesnt_depend_on_the_order_it_is_written_in(world, shuf
 
 
 @given(st.lists(counted_worlds(), min_size=1, max_size=3), st.integers(1, 12))
+@PATIENT
 def test_queues_on_one_environment_never_overfill_it_together(worlds, limit):
     queues = [
         Queue(name=str(n), priority=n % 2, policy=world.policy, runnable=world.runnable)

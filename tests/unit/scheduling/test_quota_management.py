@@ -104,6 +104,11 @@ WITHIN_LIMITS = {
         (reserving("A", 3), reserving("B", 3)),
         typed(4, [job("a", 3, share="A", at=1), job("b", share="B", at=2)], [placed("r", 2, share="B")]),
     ),
+    "what is about to be free isn't given away yet": Case(
+        (reserving("A", 4),),
+        typed(4, jobs("A", 2, 2), [placed("r", 2, share="A", stopping=True)]),
+        place=("A1",),
+    ),
     "an environment whose limit was lowered places nothing until there is room": Case(
         (reserving("A", 4),), typed(2, [job("a", share="A")], [placed("r", 3, share="A")])
     ),
@@ -140,6 +145,13 @@ BORROWING = {
     ),
     "a borrow limit of 0 borrows nothing": Case(
         (borrowing("A", 1, borrow_limit=0), B), typed(5, jobs("A", 2)), place=("A1",)
+    ),
+    "a share's own idle instances aren't among those it borrows": Case(
+        (A, lending("B", 4)),
+        typed(10, [job("a", 4, share="A")], [placed("ra", 2, share="A"), placed("rb", 3, share="B")]),
+    ),
+    "what is lent already isn't lent again": Case(
+        (A, B), typed(12, [job("a", 2, share="A")], [placed("ra", 7, share="A")])
     ),
     "owners go before borrowers that came earlier": Case(
         (A, B),
@@ -220,6 +232,20 @@ RECLAIMING = {
             [placed("ra", 4, share="A", at=1), placed("large", 3, share="A", at=2), placed("small", share="A", at=3)],
         ),
         preempt=(("large", "own", CROSS),),
+    ),
+    "of several ways the one that spares the job that costs more": Case(
+        (A, B),
+        typed(
+            8,
+            [job("own", 3, share="B")],
+            [
+                placed("ra", 4, share="A", at=1),
+                placed("longest", 2, share="A", at=2),
+                placed("longer", share="A", at=3),
+                placed("shortest", share="A", at=4),
+            ],
+        ),
+        preempt=(("shortest", "own", CROSS), ("longest", "own", CROSS)),
     ),
     "what is free is used first": Case(
         (A, B),
