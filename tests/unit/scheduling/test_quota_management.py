@@ -151,7 +151,8 @@ BORROWING = {
         typed(10, [job("a", 4, share="A")], [placed("ra", 2, share="A"), placed("rb", 3, share="B")]),
     ),
     "what is lent already isn't lent again": Case(
-        (A, B), typed(12, [job("a", 2, share="A")], [placed("ra", 7, share="A")])
+        (A, B, borrowing("C", 1)),
+        typed(13, [job("a", 2, share="A")], [placed("ra", 4, share="A"), placed("rc", 4, share="C")]),
     ),
     "owners go before borrowers that came earlier": Case(
         (A, B),
@@ -503,6 +504,20 @@ IN_SHARE = {
             ],
         ),
         preempt=(("low", "high", IN), ("lent", "high", CROSS)),
+    ),
+    "what can be taken back isn't taken from its own share": Case(
+        (borrowing("A", 6, in_share_preemption=True), borrowing("B", 2)),
+        typed(
+            8,
+            [job("high", 4, share="A", priority=2)],
+            [
+                placed("low1", 2, share="A", at=1),
+                placed("low2", 2, share="A", at=2),
+                placed("rb", 2, share="B", at=1),
+                placed("lent", 2, share="B", at=2),
+            ],
+        ),
+        preempt=(("low2", "high", IN), ("lent", "high", CROSS)),
     ),
     "jobs behind it that are higher than some preempt at once": Case(
         (TEAM,),
