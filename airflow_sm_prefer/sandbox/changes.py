@@ -14,6 +14,8 @@ from typing import Any
 import yaml
 
 from airflow_sm_prefer.sandbox import scenario_file
+from airflow_sm_prefer.sandbox.batch.dispatcher import Dispatcher
+from airflow_sm_prefer.sandbox.batch_file import read_batch_change
 from airflow_sm_prefer.sandbox.capacity import Timeline
 from airflow_sm_prefer.sandbox.demand import CapacityKind
 from airflow_sm_prefer.sandbox.engine import Engine
@@ -64,11 +66,11 @@ def read_change(text: str, source: str) -> Change:
     return Change(found, advance, json.loads(json.dumps(yaml.safe_load(text), default=str)))
 
 
-def apply_change(change: Change, engine: Engine, rates: RateLimits, now: Moment) -> None:
+def apply_change(change: Change, engine: Engine, rates: RateLimits, dispatcher: Dispatcher, now: Moment) -> None:
     """Apply a change but for its leap, and note it; the caller holds the engine's lock.
 
-    ``capacity``, ``spot``, ``plans``, ``quotas`` and ``rates`` replace what they name, faults are added to those that
-    are still to come; instants count from now.
+    ``capacity``, ``spot``, ``plans``, ``quotas``, ``rates`` and Batch's limits replace what they name, faults are added
+    to those that are still to come; instants count from now.
     """
     appliers: dict[str, Callable[[Any], None]] = {
         "capacity": lambda given: _set_capacity(engine, CapacityKind.ON_DEMAND, given, now),
@@ -76,6 +78,7 @@ def apply_change(change: Change, engine: Engine, rates: RateLimits, now: Moment)
         "plans": lambda given: _set_plans(engine, given, now),
         "quotas": engine.quotas.update,
         "rates": rates.change,
+        "batch": dispatcher.set_limits,
         "call_faults": engine.faults.add_calls,
         "job_faults": engine.faults.add_jobs,
         "speed": lambda given: _set_speed(engine, given, now),
@@ -140,6 +143,7 @@ _READERS: Mapping[str, Callable[[Node], Any]] = {
         for name in ("capacity", "spot", "plans", "quotas", "call_faults", "job_faults")
     },
     "rates": scenario_file.read_rate_change,
+    "batch": read_batch_change,
     "speed": _speed,
     "advance": _advance,
 }

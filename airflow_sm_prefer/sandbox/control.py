@@ -15,6 +15,7 @@ from typing import Any
 from werkzeug.wrappers import Request, Response
 
 from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.sandbox.batch.shown import overview
 from airflow_sm_prefer.sandbox.changes import read_change
 from airflow_sm_prefer.sandbox.plans import snapshot
 from airflow_sm_prefer.sandbox.record import KINDS, JobTest, busiest, carries, live_at, state_entry
@@ -75,6 +76,7 @@ class Control:
                 "plans": snapshot(engine.plan_specs, now.elapsed),
                 "quotas": dict(engine.quotas),
                 "rates": self._sandbox.rates.rates(),
+                "batch": [overview(estate) for estate in self._sandbox.dispatcher.estates.values() if estate.queues],
                 **engine.faults.to_come(),
             }
 

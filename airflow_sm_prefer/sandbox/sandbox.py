@@ -135,7 +135,7 @@ class Sandbox:
         self._offerings = Offerings(self.engine)
         self._training = TrainingJobs(self.engine, self.scenario)
         maker = TrainingMaker(self._training.take_in, self._constraints)
-        self.dispatcher = Dispatcher(self.engine, maker)
+        self.dispatcher = Dispatcher(self.engine, maker, self.scenario.batch)
         self.engine.follower = self.dispatcher
         groups = self._groups()
         self._handlers = {name: handler for group in groups for name, handler in group.handlers().items()}
@@ -287,7 +287,7 @@ class Sandbox:
     def apply(self, change: Change) -> None:
         """Apply a change that was read, all of it at one moment."""
         with self.engine.locked() as now:
-            apply_change(change, self.engine, self.rates, now)
+            apply_change(change, self.engine, self.rates, self.dispatcher, now)
         self.tick()
         if change.advance:
             self.leap(change.advance)

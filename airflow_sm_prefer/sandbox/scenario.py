@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from airflow_sm_prefer.sandbox.batch.spec import BatchSpec
 from airflow_sm_prefer.sandbox.capacity import Timeline
 from airflow_sm_prefer.sandbox.faults import CallFault, JobFault
 from airflow_sm_prefer.sandbox.plans import PlanSpec
@@ -27,6 +28,7 @@ class Scenario:
         missing_types: Instance types that this Region doesn't have.
         algorithms: By pattern of a training image, the patterns of the types that it supports.
         images: By pattern of an image, the Python that stands for it on this machine.
+        batch: What every account has of AWS Batch.
         settings: How the sandbox behaves where AWS doesn't say.
     """
 
@@ -40,4 +42,5 @@ class Scenario:
     missing_types: frozenset[str] = frozenset()
     algorithms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     images: Mapping[str, str] = field(default_factory=dict)
+    batch: BatchSpec = field(default_factory=BatchSpec)
     settings: Settings = field(default_factory=Settings)

@@ -17,6 +17,7 @@ import yaml
 
 from airflow_sm_prefer import catalog
 from airflow_sm_prefer.errors import InvalidScenario
+from airflow_sm_prefer.sandbox.batch_file import read_batch
 from airflow_sm_prefer.sandbox.capacity import ANY_TYPE, Timeline
 from airflow_sm_prefer.sandbox.faults import CallError, CallFault, JobFault
 from airflow_sm_prefer.sandbox.plans import SETTLED, TARGETS, Block, PlanSpec
@@ -252,6 +253,7 @@ SECTIONS: Mapping[str, Callable[[Node], Any]] = {
     "missing_types": _missing_types,
     "algorithms": lambda node: node.mapping_of(_tuple_of(Node.text)),
     "images": lambda node: node.mapping_of(Node.text),
+    "batch": read_batch,
     "settings": read_settings,
 }
 """The sections of a file, named after the fields of :class:`Scenario`, and how each is read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -96,6 +97,16 @@ class Node:
         if not isinstance(self._node, yaml.SequenceNode):
             raise self.error(f"expected a list, not {self._shown()}")
         return [Node(node, self._source, f"an entry of {self.name}") for node in self._node.value]
+
+    def plain(self) -> Any:
+        """Return it as it is, whatever it is; its texts, numbers, lists and mappings as JSON has them."""
+        loader = yaml.SafeLoader("")
+        try:
+            return json.loads(json.dumps(loader.construct_object(self._node, deep=True)))
+        except (yaml.YAMLError, ValueError, TypeError):
+            raise self.error("expected texts, numbers, lists and mappings, as JSON has them") from None
+        finally:
+            loader.dispose()
 
     def text(self) -> str:
         """Return a string; what YAML reads as a number is taken as it is written."""

@@ -32,7 +32,9 @@ STEPS = st.lists(
         st.fixed_dictionaries({"do": st.just("terminate"), "which": st.integers(0, 20)}),
         st.fixed_dictionaries({"do": st.just("stop"), "which": st.integers(0, 20)}),
         st.fixed_dictionaries({"do": st.just("priority"), "which": st.integers(0, 20), "priority": st.integers(0, 3)}),
-        st.fixed_dictionaries({"do": st.just("capacity"), "type": st.sampled_from((G5, CPU)), "count": st.integers(0, 6)}),
+        st.fixed_dictionaries(
+            {"do": st.just("capacity"), "type": st.sampled_from((G5, CPU)), "count": st.integers(0, 6)}
+        ),
         st.fixed_dictionaries({"do": st.just("limit"), "count": st.integers(0, LIMIT)}),
         st.fixed_dictionaries({"do": st.just("wait"), "seconds": st.integers(1, 200)}),
     ),

@@ -6,16 +6,21 @@ It has no thread and no clock of its own: the engine tells it of moments and of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.batch.due import Due
 from airflow_sm_prefer.sandbox.batch.estate import Estate
 from airflow_sm_prefer.sandbox.batch.lives import Lives
+from airflow_sm_prefer.sandbox.batch.making import make_environment
 from airflow_sm_prefer.sandbox.batch.objects import Queue
+from airflow_sm_prefer.sandbox.batch.rules import read_limits
 from airflow_sm_prefer.sandbox.batch.service_job import RUNNABLE, SUBMITTED, Cause, ServiceJob
 from airflow_sm_prefer.sandbox.batch.snapshots import is_open, policy_of, queues_of, snapshot_of
+from airflow_sm_prefer.sandbox.batch.spec import BatchSpec
 from airflow_sm_prefer.sandbox.batch.training import TrainingMaker
+from airflow_sm_prefer.sandbox.documents import decode, encode
 from airflow_sm_prefer.sandbox.engine import Engine
 from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.pace import Moment
@@ -44,6 +49,7 @@ class Dispatcher:
     Args:
         engine: Has the training jobs, the time and the lock; its callers hold it.
         maker: Makes training jobs.
+        spec: What every account begins with.
 
     Attributes:
         engine: The engine.
@@ -52,8 +58,9 @@ class Dispatcher:
         numbers: How many service jobs there have been.
     """
 
-    def __init__(self, engine: Engine, maker: TrainingMaker) -> None:
+    def __init__(self, engine: Engine, maker: TrainingMaker, spec: BatchSpec) -> None:
         self.engine = engine
+        self._spec = spec
         self._due = Due()
         self.estates: dict[Caller, Estate] = {}
         self.lives = Lives(engine, self._due, self.estate, maker)
@@ -65,9 +72,11 @@ class Dispatcher:
     # What callers of the API do
 
     def estate(self, caller: Caller) -> Estate:
-        """Return what a caller has."""
+        """Return what a caller has; it begins with the scenario's."""
         if caller not in self.estates:
             self.estates[caller] = Estate(caller)
+            self._spec.furnish(self.estates[caller], self.engine.time.now().elapsed)
+            self.engine.keeper.world_changed()
         return self.estates[caller]
 
     def next_number(self) -> int:
@@ -86,6 +95,22 @@ class Dispatcher:
         """Have the queues on an environment looked at again: something about them is another than before."""
         self._due.stir(estate, environment)
         self.engine.wake.set()
+
+    def set_limits(self, spec: BatchSpec) -> None:
+        """Give every account's environments other limits, and begin those that aren't there."""
+        environments = {request["serviceEnvironmentName"]: request for request in spec.environments}
+        others = tuple(
+            request for request in self._spec.environments if request["serviceEnvironmentName"] not in environments
+        )
+        self._spec = replace(self._spec, environments=(*others, *environments.values()))
+        for estate in self.estates.values():
+            for name, request in environments.items():
+                arn = estate.arn("service-environment", name)
+                if arn in estate.environments:
+                    estate.environments[arn].limits = read_limits(request["capacityLimits"])
+                else:
+                    make_environment(estate, request)
+                self.stir(estate, arn)
 
     def since(self, queue: Queue, order: Sequence[SeenJob], now: Moment) -> dict[str, float]:
         """Return since which instant each RUNNABLE job of a queue has its place in the order of dispatch, by id."""
@@ -135,11 +160,12 @@ class Dispatcher:
 
     def document(self) -> dict[str, Any]:
         """Return all but the jobs, as JSON can hold it."""
-        return {"numbers": self.numbers, "estates": [estate.document() for estate in self.estates.values()]}
+        estates = [estate.document() for estate in self.estates.values()]
+        return {"numbers": self.numbers, "spec": encode(self._spec), "estates": estates}
 
     def restore(self, document: Mapping[str, Any]) -> None:
         """Have what a document says."""
-        self.numbers = document["numbers"]
+        self.numbers, self._spec = document["numbers"], decode(BatchSpec, document["spec"])
         estates = [Estate.read(one) for one in document["estates"]]
         self.estates = {estate.caller: estate for estate in estates}
 

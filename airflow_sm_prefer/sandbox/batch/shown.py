@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from airflow_sm_prefer.sandbox.batch.estate import Estate
 from airflow_sm_prefer.sandbox.batch.objects import Environment, Queue, QuotaShare, SchedulingPolicy
 from airflow_sm_prefer.sandbox.batch.service_job import Attempt, ServiceJob
 from airflow_sm_prefer.sandbox.describe import without_none
@@ -131,6 +133,19 @@ def capacity(job: ServiceJob) -> list[Shown]:
 def milliseconds(instant: float | None) -> int | None:
     """Return an instant as Batch shows it."""
     return None if instant is None else int(instant * 1000)
+
+
+def overview(estate: Estate) -> Shown:
+    """Return what an account has, for whoever controls the sandbox: limits, and by queue how many jobs are how far."""
+    queues = estate.queues.values()
+    return {
+        "account": estate.caller.account,
+        "region": estate.caller.region,
+        "environments": {one.name: dict(one.limits) for one in estate.environments.values()},
+        "queues": {
+            one.name: dict(Counter(job.status for job in estate.live_in(one))) for one in estate.queues.values()
+        },
+    }
 
 
 def _attempt(attempt: Attempt) -> Shown:

@@ -6,7 +6,8 @@ from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import client_error
 from airflow_sm_prefer.sandbox.batch import rules, shown
 from airflow_sm_prefer.sandbox.batch.listing import paged
-from airflow_sm_prefer.sandbox.batch.objects import ENABLED, Environment
+from airflow_sm_prefer.sandbox.batch.making import make_environment
+from airflow_sm_prefer.sandbox.batch.objects import Environment
 from airflow_sm_prefer.sandbox.describe import without_none
 from airflow_sm_prefer.sandbox.operations.base import Request, Response
 from airflow_sm_prefer.sandbox.operations.batch_base import BatchOperations
@@ -28,20 +29,7 @@ class ServiceEnvironments(BatchOperations):
         Raises:
             ApiError: the name is used or not a name, there are too many, or a limit isn't one.
         """
-        estate, name = self.estate(caller), request["serviceEnvironmentName"]
-        rules.check_name("serviceEnvironmentName", name)
-        rules.check_tags(request.get("tags", {}))
-        limits = rules.read_limits(request["capacityLimits"])
-        arn = estate.arn("service-environment", name)
-        rules.check_new(estate.environments, arn, rules.MOST_ENVIRONMENTS, "service environments")
-        environment = Environment(
-            name=name,
-            arn=arn,
-            state=request.get("state", ENABLED),
-            tags=dict(request.get("tags", {})),
-            limits=limits,
-        )
-        estate.environments[arn] = environment
+        environment = make_environment(self.estate(caller), request)
         self.note_new(environment)
         return _named(environment)
 

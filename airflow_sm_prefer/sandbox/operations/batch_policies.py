@@ -6,7 +6,7 @@ from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import client_error
 from airflow_sm_prefer.sandbox.batch import rules, shown
 from airflow_sm_prefer.sandbox.batch.listing import paged
-from airflow_sm_prefer.sandbox.batch.objects import SchedulingPolicy
+from airflow_sm_prefer.sandbox.batch.making import make_policy
 from airflow_sm_prefer.sandbox.describe import without_none
 from airflow_sm_prefer.sandbox.operations.base import Request, Response
 from airflow_sm_prefer.sandbox.operations.batch_base import BatchOperations
@@ -29,19 +29,9 @@ class SchedulingPolicies(BatchOperations):
         Raises:
             ApiError: the name is used or not a name, or the policy isn't one.
         """
-        estate, name = self.estate(caller), request["name"]
-        rules.check_name("name", name)
-        rules.check_tags(request.get("tags", {}))
-        fairshare, quota_share = request.get("fairsharePolicy"), request.get("quotaSharePolicy")
-        rules.check_policy(fairshare, quota_share)
-        arn = estate.arn("scheduling-policy", name)
-        rules.check_new(estate.policies, arn, rules.MOST_POLICIES, "scheduling policies")
-        tags = dict(request.get("tags", {}))
-        estate.policies[arn] = SchedulingPolicy(
-            name=name, arn=arn, fairshare=fairshare, quota_share=quota_share, tags=tags
-        )
+        policy = make_policy(self.estate(caller), request)
         self.engine.keeper.world_changed()
-        return {"name": name, "arn": arn}
+        return {"name": policy.name, "arn": policy.arn}
 
     def describe_scheduling_policies(self, caller: Caller, request: Request) -> Response:
         """Show the policies that are named; ARNs of none are passed over."""

@@ -9,8 +9,8 @@ from airflow_sm_prefer.sandbox.api_errors import client_error
 from airflow_sm_prefer.sandbox.batch import rules, shown
 from airflow_sm_prefer.sandbox.batch.estate import Estate
 from airflow_sm_prefer.sandbox.batch.listing import paged
-from airflow_sm_prefer.sandbox.batch.objects import ENABLED, Queue
-from airflow_sm_prefer.sandbox.batch.shown import KIND
+from airflow_sm_prefer.sandbox.batch.making import make_queue
+from airflow_sm_prefer.sandbox.batch.objects import Queue
 from airflow_sm_prefer.sandbox.batch.snapshots import policy_of, snapshot_of
 from airflow_sm_prefer.sandbox.batch.utilization import front_of_shares, utilization
 from airflow_sm_prefer.sandbox.describe import without_none
@@ -31,36 +31,9 @@ class JobQueues(BatchOperations):
         Raises:
             ApiError: the name is used or not a name, there are too many, or its environment and policy don't fit.
         """
-        estate, name = self.estate(caller), request["jobQueueName"]
-        rules.check_name("jobQueueName", name)
-        rules.check_tags(request.get("tags", {}))
-        rules.check_queue_priority(request["priority"])
-        if request.get("computeEnvironmentOrder") or request.get("jobQueueType", KIND) != KIND:
-            raise client_error(
-                f"A job queue with a serviceEnvironmentOrder has the jobQueueType {KIND} and no other order"
-            )
-        rules.check_time_limits(request.get("jobStateTimeLimitActions", []))
-        environment, order = rules.environment_of(estate, request.get("serviceEnvironmentOrder", []))
-        policy = estate.policy(request["schedulingPolicyArn"]) if "schedulingPolicyArn" in request else None
-        rules.check_units(environment, policy)
-        rules.check_alone(estate, environment, policy)
-        arn = estate.arn("job-queue", name)
-        rules.check_new(estate.queues, arn, rules.MOST_QUEUES, "job queues")
-        queue = Queue(
-            name=name,
-            arn=arn,
-            state=request.get("state", ENABLED),
-            tags=dict(request.get("tags", {})),
-            priority=request["priority"],
-            environment=environment.arn,
-            order=order,
-            policy=None if policy is None else policy.arn,
-            time_limits=list(request.get("jobStateTimeLimitActions", [])),
-            used_as_of=self.elapsed,
-        )
-        estate.queues[arn] = queue
+        queue = make_queue(self.estate(caller), request, self.elapsed)
         self.note_new(queue)
-        return {"jobQueueName": name, "jobQueueArn": arn}
+        return {"jobQueueName": queue.name, "jobQueueArn": queue.arn}
 
     def describe_job_queues(self, caller: Caller, request: Request) -> Response:
         """Show queues: all, or those that are named; names of none are passed over."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from airflow_sm_prefer.sandbox.accounts import Caller
-from airflow_sm_prefer.sandbox.api_errors import client_error
 from airflow_sm_prefer.sandbox.batch import rules, shown
-from airflow_sm_prefer.sandbox.batch.estate import Estate
 from airflow_sm_prefer.sandbox.batch.listing import paged
-from airflow_sm_prefer.sandbox.batch.objects import ENABLED, Queue, QuotaShare
+from airflow_sm_prefer.sandbox.batch.making import make_share
 from airflow_sm_prefer.sandbox.describe import without_none
 from airflow_sm_prefer.sandbox.operations.base import Request, Response
 from airflow_sm_prefer.sandbox.operations.batch_base import BatchOperations
@@ -27,33 +25,11 @@ class QuotaShares(BatchOperations):
             ApiError: the queue isn't there, isn't VALID or has no quota management; the name is used or not a name; or
                 there are too many.
         """
-        estate, name = self.estate(caller), request["quotaShareName"]
-        rules.check_name("quotaShareName", name)
-        rules.check_tags(request.get("tags", {}))
-        queue = estate.queue(request["jobQueue"])
-        self._check_queue(estate, queue)
-        limits = rules.read_limits(request["capacityLimits"], least=1)
-        rules.check_share_limits(limits)
-        sharing = request["resourceSharingConfiguration"]
-        rules.check_sharing(sharing)
-        arn = f"{queue.arn}/quota-share/{name}"
-        others = {share.arn: share for share in estate.shares_of(queue)}
-        rules.check_new(others, arn, rules.MOST_SHARES, f"quota shares in JobQueue {queue.arn}")
-        share = QuotaShare(
-            name=name,
-            arn=arn,
-            state=request.get("state", ENABLED),
-            tags=dict(request.get("tags", {})),
-            queue=queue.arn,
-            limits=limits,
-            strategy=sharing["strategy"],
-            borrow_limit=sharing.get("borrowLimit", rules.NO_BORROW_LIMIT),
-            in_share_preemption=request["preemptionConfiguration"]["inSharePreemption"],
-        )
-        estate.shares[arn] = share
+        estate = self.estate(caller)
+        share = make_share(estate, request, self.elapsed)
         self.note_new(share)
-        self.dispatcher.stir(estate, queue.environment)
-        return {"quotaShareName": name, "quotaShareArn": arn}
+        self.dispatcher.stir(estate, estate.queues[share.queue].environment)
+        return {"quotaShareName": share.name, "quotaShareArn": share.arn}
 
     def describe_quota_share(self, caller: Caller, request: Request) -> Response:
         """Show a quota share."""
@@ -108,10 +84,3 @@ class QuotaShares(BatchOperations):
             if job.share == share.name:
                 self.dispatcher.lives.terminate(job, DELETED, now)
         return {}
-
-    def _check_queue(self, estate: Estate, queue: Queue) -> None:
-        policy = estate.policy_of(queue)
-        if policy is None or policy.quota_share is None:
-            raise client_error(f"JobQueue {queue.arn} has no quota share scheduling policy")
-        if queue.status(self.elapsed) in {"CREATING", "DELETING"}:
-            raise client_error(f"JobQueue {queue.arn} is not VALID")

@@ -62,6 +62,10 @@ def test_a_share_that_holds_more_or_nothing_from_then_on_begins_a_new_span():
     assert usage.spans == (Span("A", 3, 0, 10), Span("A", 3, 20, 40), Span("B", 1, 30, 40))
 
 
+def test_changes_at_one_instant_leave_nothing_between_them():
+    assert NEW.carried_to(0, [A], 0).carried_to(0, [A, B], 0) == NEW
+
+
 def test_a_share_that_has_held_nothing_for_the_window_is_forgotten():
     usage = NEW.carried_to(100, [A, B], 0)
 

@@ -76,9 +76,7 @@ class TestEnvironments:
         bench = BatchBench()
         bench.fifo()
         limits = environment((G5, 1))["capacityLimits"]
-        message = refused(
-            bench, "UpdateServiceEnvironment", serviceEnvironment="environment", capacityLimits=limits
-        )
+        message = refused(bench, "UpdateServiceEnvironment", serviceEnvironment="environment", capacityLimits=limits)
         assert "don't fit its job queue" in message
 
 
@@ -170,9 +168,16 @@ class TestPolicies:
             ({"fairsharePolicy": {"shareDecaySeconds": 604_801}}, "shareDecaySeconds"),
             ({"fairsharePolicy": {"computeReservation": 100}}, "computeReservation must be between 0 and 99"),
             ({"fairsharePolicy": {"shareDistribution": [{"shareIdentifier": "a-b"}]}}, "not valid"),
-            ({"fairsharePolicy": {"shareDistribution": [{"shareIdentifier": "a", "weightFactor": 0.0}]}}, "weightFactor"),
             (
-                {"fairsharePolicy": {"shareDistribution": [{"shareIdentifier": "User*"}, {"shareIdentifier": "User1"}]}},
+                {"fairsharePolicy": {"shareDistribution": [{"shareIdentifier": "a", "weightFactor": 0.0}]}},
+                "weightFactor",
+            ),
+            (
+                {
+                    "fairsharePolicy": {
+                        "shareDistribution": [{"shareIdentifier": "User*"}, {"shareIdentifier": "User1"}]
+                    }
+                },
                 "overlap",
             ),
             ({"quotaSharePolicy": {"idleResourceAssignmentStrategy": "LIFO"}}, "enum value set"),

@@ -35,7 +35,8 @@ class TestFairShare:
         bench = BatchBench(seconds=100)
         bench.fair(1, red=1.0)
         _, a, b = (
-            bench.submit(n, "fair", shareIdentifier="red", schedulingPriority=p) for n, p in (("x", 5), ("a", 5), ("b", 1))
+            bench.submit(n, "fair", shareIdentifier="red", schedulingPriority=p)
+            for n, p in (("x", 5), ("a", 5), ("b", 1))
         )
         answer = bench.call("UpdateServiceJob", {"jobId": b, "schedulingPriority": 9})
         assert answer["jobId"] == b
