@@ -69,6 +69,17 @@ def _options() -> dict[str, dict[str, Any]]:
             "example": "60",
             "default": "1",
         },
+        "priorities": {
+            "description": (
+                "Names for scheduling priorities in AWS Batch queues, so that DAGs say what a job is and one place says"
+                " what that counts. Batch takes 0 to 9999 and runs the higher first, within a share. Names that aren't"
+                " in the list don't exist: to add one, repeat the others.\n"
+            ),
+            "version_added": _SINCE,
+            "type": "string",
+            "example": "production=900, research=500, sweep=100, backfill=0",
+            "default": "production=900, research=500, sweep=100",
+        },
         "create_rate": _rate("CreateTrainingJob, and as many of CreateProcessingJob", "1", "0.8"),
         "describe_rate": _rate("each of the Describe operations", "5", "2"),
         "list_rate": _rate("each of the List operations", "2", "0.8"),

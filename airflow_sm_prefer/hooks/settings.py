@@ -9,6 +9,7 @@ from airflow.providers.common.compat.sdk import conf
 
 from airflow_sm_prefer.aws.pacing import DEFAULT_RATES
 from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.model.priority import DEFAULT_PRIORITIES, parse_priorities
 
 SECTION = "sm_prefer"
 
@@ -53,6 +54,16 @@ def rates() -> Mapping[str, float]:
         InvalidSetting: one of them isn't a positive number.
     """
     return {verb: _positive(f"{verb}_rate", rate) for verb, rate in DEFAULT_RATES.items()}
+
+
+def priorities() -> Mapping[str, int]:
+    """Return ``[sm_prefer] priorities``: the names that stand for scheduling priorities, with their numbers.
+
+    Raises:
+        InvalidSetting: it isn't names with numbers from 0 to 9999.
+    """
+    written = conf.get(SECTION, "priorities", fallback=None)
+    return parse_priorities(written, f"[{SECTION}] priorities") if written else DEFAULT_PRIORITIES
 
 
 def _positive(option: str, default: float) -> float:

@@ -11,6 +11,7 @@ import pytest
 
 from airflow_sm_prefer.aws.pacing import DEFAULT_RATES
 from airflow_sm_prefer.get_provider_info import get_provider_info
+from airflow_sm_prefer.model.priority import DEFAULT_PRIORITIES, parse_priorities
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 INFO = get_provider_info()
@@ -44,6 +45,10 @@ def test_the_links_that_it_names_are_there():
 
 def test_the_rates_that_it_shows_are_those_that_hold():
     assert {verb: float(OPTIONS[f"{verb}_rate"]["default"]) for verb in DEFAULT_RATES} == DEFAULT_RATES
+
+
+def test_the_priorities_that_it_shows_are_those_that_hold():
+    assert parse_priorities(OPTIONS["priorities"]["default"]) == DEFAULT_PRIORITIES
 
 
 @pytest.mark.parametrize("option", sorted(OPTIONS))

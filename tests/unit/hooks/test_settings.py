@@ -3,11 +3,12 @@ import pytest
 from airflow_sm_prefer.aws.pacing import DEFAULT_RATES
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.hooks import settings
+from airflow_sm_prefer.model.priority import DEFAULT_PRIORITIES
 
 
 @pytest.fixture(autouse=True)
 def own_settings(monkeypatch):
-    for name in ("SM_PREFER__DEPLOYMENT", "SM_PREFER__CLOCK_SPEED", "API__BASE_URL"):
+    for name in ("SM_PREFER__DEPLOYMENT", "SM_PREFER__CLOCK_SPEED", "SM_PREFER__PRIORITIES", "API__BASE_URL"):
         monkeypatch.delenv(f"AIRFLOW__{name}", raising=False)
     return lambda name, value: monkeypatch.setenv(f"AIRFLOW__{name}", value)
 
@@ -64,3 +65,21 @@ def test_a_rate_of_nothing_is_refused(own_settings):
     own_settings("SM_PREFER__CREATE_RATE", "0")
     with pytest.raises(InvalidSetting, match="create_rate"):
         settings.rates()
+
+
+@pytest.mark.parametrize("written", [None, ""])
+def test_priorities_have_their_usual_names_unless_they_are_set(own_settings, written):
+    if written is not None:
+        own_settings("SM_PREFER__PRIORITIES", written)
+    assert settings.priorities() == DEFAULT_PRIORITIES
+
+
+def test_priorities_have_the_names_that_are_set_and_no_others(own_settings):
+    own_settings("SM_PREFER__PRIORITIES", "urgent=9999, nightly=0")
+    assert settings.priorities() == {"urgent": 9999, "nightly": 0}
+
+
+def test_a_priority_that_can_not_be_read_is_named_with_its_setting(own_settings):
+    own_settings("SM_PREFER__PRIORITIES", "urgent=much")
+    with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] priorities: urgent is 'much'"):
+        settings.priorities()
