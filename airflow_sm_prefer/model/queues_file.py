@@ -89,7 +89,9 @@ def _fleet(parsed: QueuesFile) -> Fleet:
         for name, p in parsed.policies.items()
     )
     quotas = (
-        SchedulingPolicy(quota_policy(name), None, common | q.tags) for name, q in parsed.queues.items() if q.quota_shares
+        SchedulingPolicy(quota_policy(name), None, common | q.tags)
+        for name, q in parsed.queues.items()
+        if q.quota_shares
     )
     return Fleet(
         environments=tuple(environments),

@@ -72,7 +72,7 @@ Count = Annotated[int, Field(ge=1)]
 ByType = Annotated[dict[Annotated[str, _UNIT], Count], Field(min_length=1)]
 Instances = Annotated[ByType, BeforeValidator(_counts)]
 Weight = Annotated[float, Field(ge=0.0001, le=999.9999)]
-Decay = Annotated[int, Field(ge=0, le=604_800), BeforeValidator(_seconds)]
+Decay = Annotated[int, Field(ge=1, le=604_800), BeforeValidator(_seconds)]
 Limit = Annotated[int, Field(ge=600, le=86_400), BeforeValidator(_seconds)]
 Tags = dict[Annotated[str, Field(min_length=1, max_length=128)], Annotated[str, Field(max_length=256)]]
 

@@ -159,8 +159,7 @@ def _obstacles(change: Change, wanted: Fleet, found: Fleet) -> Iterator[str]:
     if isinstance(piece, ServiceEnvironment) and isinstance(there, ServiceEnvironment):
         yield from _of_environment(piece, there)
     if isinstance(piece, SchedulingPolicy) and isinstance(there, SchedulingPolicy):
-        if (piece.fair_share is None) != (there.fair_share is None):
-            yield f"{called(piece)} is for {facts(there)['kind']}, and stays so: give the other another name."
+        yield from _of_policy(piece, there)
     if isinstance(piece, JobQueue) and isinstance(there, JobQueue):
         yield from _of_queue(piece, there, wanted, found)
 
@@ -169,6 +168,11 @@ def _of_environment(piece: ServiceEnvironment, there: ServiceEnvironment) -> Ite
     if piece.is_by_type != there.is_by_type:
         kind = "by instance type, for quota shares" if there.is_by_type else "of instances of any type"
         yield f"{called(piece)} has limits {kind}, and stays so: make another for the new queue, under another name."
+
+
+def _of_policy(piece: SchedulingPolicy, there: SchedulingPolicy) -> Iterator[str]:
+    if (piece.fair_share is None) != (there.fair_share is None):
+        yield f"{called(piece)} is for {facts(there)['kind']}, and stays so: give the other another name."
 
 
 def _of_queue(piece: JobQueue, there: JobQueue, wanted: Fleet, found: Fleet) -> Iterator[str]:
