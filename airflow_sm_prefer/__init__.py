@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         InfrastructureFailure,
         InvalidInput,
         InvalidPreference,
+        InvalidQueues,
         InvalidRequest,
         InvalidScenario,
         InvalidSetting,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
         UserCodeError,
     )
     from airflow_sm_prefer.model.helpers import on_demand, spot, training_plan
+    from airflow_sm_prefer.operators.batch_priority import BatchUpdatePriorityOperator
+    from airflow_sm_prefer.operators.queue_metrics import QueueMetricsOperator
     from airflow_sm_prefer.operators.reconcile import SageMakerReconcileOperator
     from airflow_sm_prefer.operators.sagemaker import (
         SageMakerPreferProcessingOperator,
@@ -52,6 +55,7 @@ _MODULES = {
         "InfrastructureFailure",
         "InvalidInput",
         "InvalidPreference",
+        "InvalidQueues",
         "InvalidRequest",
         "InvalidScenario",
         "InvalidSetting",
@@ -71,6 +75,8 @@ _MODULES = {
         "UserCodeError",
     ),
     "airflow_sm_prefer.model.helpers": ("on_demand", "spot", "training_plan"),
+    "airflow_sm_prefer.operators.batch_priority": ("BatchUpdatePriorityOperator",),
+    "airflow_sm_prefer.operators.queue_metrics": ("QueueMetricsOperator",),
     "airflow_sm_prefer.operators.reconcile": ("SageMakerReconcileOperator",),
     "airflow_sm_prefer.operators.sagemaker": (
         "SageMakerPreferProcessingOperator",
@@ -80,6 +86,7 @@ _MODULES = {
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "BatchUpdatePriorityOperator",
     "CapacityTimeout",
     "Clock",
     "CredentialsUnavailable",
@@ -87,6 +94,7 @@ __all__ = [
     "InfrastructureFailure",
     "InvalidInput",
     "InvalidPreference",
+    "InvalidQueues",
     "InvalidRequest",
     "InvalidScenario",
     "InvalidSetting",
@@ -95,6 +103,7 @@ __all__ = [
     "JobLost",
     "JobStopped",
     "LimitReached",
+    "QueueMetricsOperator",
     "QuotaExceeded",
     "QuotaTooSmall",
     "RequestRejected",

@@ -26,7 +26,14 @@ def get_provider_info() -> dict[str, Any]:
                 "tags": ["aws"],
             }
         ],
-        "operators": [_modules("airflow_sm_prefer.operators.sagemaker", "airflow_sm_prefer.operators.reconcile")],
+        "operators": [
+            _modules(
+                "airflow_sm_prefer.operators.sagemaker",
+                "airflow_sm_prefer.operators.reconcile",
+                "airflow_sm_prefer.operators.batch_priority",
+                "airflow_sm_prefer.operators.queue_metrics",
+            )
+        ],
         "hooks": [_modules("airflow_sm_prefer.hooks.sagemaker")],
         "triggers": [_modules("airflow_sm_prefer.triggers.sagemaker")],
         "extra-links": [

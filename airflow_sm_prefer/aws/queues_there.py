@@ -62,9 +62,10 @@ class There:
 class QueuesReader:
     """Reads service environments, policies, queues and quota shares. Blocks."""
 
-    def __init__(self, client: Any) -> None:
-        """Take a boto3 ``batch`` client."""
+    def __init__(self, client: Any, *, share_tags: bool = True) -> None:
+        """Take a boto3 ``batch`` client, and whether quota shares' tags are of interest: they take a call a share."""
         self._client = client
+        self._share_tags = share_tags
 
     def read(self) -> There:
         """Return what is there, all of it: there are at most 50 queues.
@@ -113,9 +114,9 @@ class QueuesReader:
         return found
 
     def _shares(self, queue: str) -> list[tuple[QuotaShare, Standing]]:
-        # The list doesn't have the tags.
-        arns = [row["quotaShareArn"] for row in paged(self._client.list_quota_shares, "quotaShares", jobQueue=queue)]
-        rows = [call(self._client.describe_quota_share, quotaShareArn=arn) for arn in arns]
+        rows = paged(self._client.list_quota_shares, "quotaShares", jobQueue=queue)
+        if self._share_tags:
+            rows = [call(self._client.describe_quota_share, quotaShareArn=row["quotaShareArn"]) for row in rows]
         return [(share_of(row), _standing(row, "quotaShareArn")) for row in rows]
 
 

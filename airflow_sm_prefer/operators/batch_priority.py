@@ -21,9 +21,9 @@ class BatchUpdatePriorityOperator(AwsBaseOperator[SageMakerPreferHook]):
     A job that waits moves in its queue; one that runs in a quota share is preempted later, or sooner.
 
     Args:
-        job: The job's id or ARN; with ``queue``, its name (templated).
+        job: The job's id or ARN; with ``job_queue``, its name (templated).
         priority: A number from 0 to 9999, or a name of ``[sm_prefer] priorities`` (templated).
-        queue: The name or ARN of the queue that a job of that name is in (templated).
+        job_queue: The name or ARN of the AWS Batch queue that a job of that name is in (templated).
         kwargs: ``aws_conn_id``, ``region_name``, ``verify``, ``botocore_config``, and what every operator takes.
 
     Raises:
@@ -31,14 +31,14 @@ class BatchUpdatePriorityOperator(AwsBaseOperator[SageMakerPreferHook]):
     """
 
     aws_hook_class = SageMakerPreferHook
-    template_fields: Sequence[str] = aws_template_fields("job", "priority", "queue")
+    template_fields: Sequence[str] = aws_template_fields("job", "priority", "job_queue")
     ui_color = "#ededed"
 
-    def __init__(self, *, job: str, priority: int | str, queue: str | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, job: str, priority: int | str, job_queue: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.job = job
         self.priority = priority
-        self.queue = queue
+        self.job_queue = job_queue
         self._is_rendered = has_template(priority)
         if not self._is_rendered:
             self._number()
@@ -56,7 +56,7 @@ class BatchUpdatePriorityOperator(AwsBaseOperator[SageMakerPreferHook]):
 
         try:
             number = self._number()
-            job_id = update_priority(self.hook.client_for("batch"), self.job, number, self.queue or None)
+            job_id = update_priority(self.hook.client_for("batch"), self.job, number, self.job_queue or None)
         except InvalidInput as error:
             raise InvalidTask(str(error)) from error
         self.log.info("Job %s has priority %s.", job_id, number)

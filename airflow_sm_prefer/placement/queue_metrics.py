@@ -1,12 +1,12 @@
 """What is published about queues: how many jobs wait, how long, and how many instances run or lie idle.
 
-AWS Batch publishes nothing about service jobs. Each metric is published by queue, with the dimension ``JobQueue``, and by
-share of a queue, with ``Share`` besides. ``deploy/queues.yaml`` has alarms on them, by these very names.
+AWS Batch publishes nothing about service jobs. Each metric is published by queue, with the dimension ``JobQueue``, and
+by share of a queue, with ``Share`` besides. ``deploy/queues.yaml`` has alarms on them, by these very names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -114,7 +114,9 @@ def held(jobs: Iterable[QueuedJob]) -> float:
     return _instances(jobs, HOLDING)
 
 
-def _points(queue: str, share: str | None, jobs: Iterable[QueuedJob], idle: float | None, now: float) -> Iterator[Point]:
+def _points(
+    queue: str, share: str | None, jobs: Sequence[QueuedJob], idle: float | None, now: float
+) -> Iterator[Point]:
     waiting = [job for job in jobs if job.status in WAITING]
     yield Point(Metric.DEPTH, queue, share, len(waiting))
     yield Point(Metric.OLDEST_WAIT, queue, share, max((now - job.created for job in waiting), default=0.0))

@@ -91,8 +91,7 @@ def _lines(change: Change) -> list[str]:
     from airflow_sm_prefer.model.queues import called
 
     lines = [f"{'+' if change.creates else '~'} {called(change.wanted)}"]
-    for field in change.fields:
-        lines.append(f"    {field.label}: {f'{field.before} → ' if field.before else ''}{field.after}")
+    lines += (f"    {f.label}: {f'{f.before} → ' if f.before else ''}{f.after}" for f in change.fields)
     if change.tags:
         lines.append(f"    tags: {', '.join(f'{key}={value}' for key, value in sorted(change.tags.items()))}")
     return lines
