@@ -75,9 +75,7 @@ def _of_queue(queue: JobQueue, fleet: Fleet) -> Iterator[Mistake]:
         yield Mistake(("queues", queue.name, "policy"), f"there is no {queue.policy!r} under policies. {hint}".rstrip())
     own = quota_policy(queue.name)
     if policies[own] > 1:
-        yield Mistake(
-            ("policies", own), f"is what the policy of the quota shares of {queue.name} is called; rename it."
-        )
+        yield Mistake(("policies", own), f"the policy of {queue.name}'s quota shares is called that; rename this one.")
 
 
 def _of_limits(queue: JobQueue, environment: ServiceEnvironment, fleet: Fleet) -> Iterator[Mistake]:

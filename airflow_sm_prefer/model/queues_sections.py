@@ -85,12 +85,15 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, value: Any) -> Any:
-        for key in value if isinstance(value, dict) else ():
+        if not isinstance(value, dict):
+            return {} if value is None else value
+        for key in value:
             if key not in cls.model_fields:
                 hint = did_you_mean(str(key), cls.model_fields)
                 text = " ".join(filter(None, ("not a key here.", hint, f"Expected one of {joined(cls.model_fields)}.")))
                 raise _told(text, str(key))
-        return {} if value is None else value
+        # A key with nothing behind it is as if it weren't there.
+        return {key: below for key, below in value.items() if below is not None}
 
 
 class EnvironmentSection(Section):
