@@ -119,7 +119,7 @@ def _points(
 ) -> Iterator[Point]:
     waiting = [job for job in jobs if job.status in WAITING]
     yield Point(Metric.DEPTH, queue, share, len(waiting))
-    yield Point(Metric.OLDEST_WAIT, queue, share, max((now - job.created for job in waiting), default=0.0))
+    yield Point(Metric.OLDEST_WAIT, queue, share, max((0.0, *(now - job.created for job in waiting))))
     yield Point(Metric.RUNNING, queue, share, _instances(jobs, RUNNING))
     if idle is not None:
         yield Point(Metric.IDLE, queue, share, max(0.0, idle))
