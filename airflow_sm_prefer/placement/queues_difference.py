@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from airflow_sm_prefer.model.queues import (
     ANY_TYPE,
+    UNLIMITED,
     Fleet,
     JobQueue,
     Key,
@@ -129,7 +130,7 @@ def facts(piece: Piece) -> dict[str, Any]:
     return {
         "instances": dict(piece.instances),
         "sharing": piece.sharing,
-        "borrow limit, percent": piece.borrow_limit,
+        "borrow limit, percent": None if piece.borrow_limit == UNLIMITED else piece.borrow_limit,
         "in-share preemption": piece.in_share_preemption,
         "enabled": piece.enabled,
     }

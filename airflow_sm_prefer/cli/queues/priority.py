@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from typing import Annotated
 
@@ -49,6 +50,7 @@ def _number(value: str) -> int:
 
 def _names() -> dict[str, int]:
     # Airflow logs to stdout, which isn't its to write to.
+    os.environ.setdefault("AIRFLOW__LOGGING__LOGGING_LEVEL", "WARNING")
     with contextlib.redirect_stdout(sys.stderr):
         from airflow_sm_prefer.hooks import settings
 

@@ -74,7 +74,7 @@ CHANGES = {
     "environment": (replace(P5_QUEUE, environment="p4"), "environment", "p4", "p5"),
     "a limit": (replace(P5_QUEUE, time_limits={"X": 600}), "time limit X", "10 min", "none"),
     "weights": (replace(TEAMS, fair_share=FairShare({})), "weights", "none", "ads: 2.5, search: 1"),
-    "borrowing": (replace(ADS, borrow_limit=50), "borrow limit, percent", "50", "-1"),
+    "borrowing": (replace(ADS, borrow_limit=50), "borrow limit, percent", "50", "none"),
     "sharing": (replace(ADS, sharing="RESERVE"), "sharing", "RESERVE", "LEND_AND_BORROW"),
 }
 
