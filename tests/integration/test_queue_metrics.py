@@ -20,6 +20,7 @@ from airflow_sm_prefer.placement.queue_metrics import NAMESPACE, Metric
 from airflow_sm_prefer.placement.queues_difference import difference
 from airflow_sm_prefer.sandbox import SandboxServer, Script, ScriptedRunner
 from tests.integration import aws
+from tests.integration.harness import environment
 from tests.integration.test_sandbox_wire import wait_for
 from tests.unit.sandbox.batch.bench import submission
 
@@ -103,8 +104,8 @@ def test_a_queue_that_is_not_there_is_refused_with_the_nearest(batch: Any) -> No
 
 @pytest.fixture
 def connection(server: SandboxServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    extra = f"endpoint_url={server.endpoint_url}&region_name=us-east-1"
-    monkeypatch.setenv("AIRFLOW_CONN_AWS_DEFAULT", f"aws://test:test@/?{extra}")
+    for name, value in environment(server, 1).items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.mark.usefixtures("connection")

@@ -14,6 +14,7 @@ from airflow_sm_prefer import BatchUpdatePriorityOperator
 from airflow_sm_prefer.errors import InvalidInput, InvalidSetting
 from airflow_sm_prefer.sandbox import SandboxServer, Script, ScriptedRunner
 from tests.integration import aws
+from tests.integration.harness import environment
 from tests.integration.test_sandbox_batch import make_queue
 from tests.unit.sandbox.batch.bench import submission
 
@@ -31,8 +32,8 @@ def server() -> Iterator[SandboxServer]:
 
 @pytest.fixture
 def batch(server: SandboxServer, monkeypatch: pytest.MonkeyPatch) -> Any:
-    extra = f"endpoint_url={server.endpoint_url}&region_name=us-east-1"
-    monkeypatch.setenv("AIRFLOW_CONN_AWS_DEFAULT", f"aws://test:test@/?{extra}")
+    for name, value in environment(server, 1).items():
+        monkeypatch.setenv(name, value)
     return aws.client(server.endpoint_url, "batch")
 
 
