@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -134,6 +137,41 @@ def test_the_operator_publishes_them_where_alarms_look(server: SandboxServer, ba
 def test_a_queue_that_is_not_there_fails_the_task_for_good() -> None:
     with pytest.raises(InvalidInput, match="There is no queue 'gone'"):
         QueueMetricsOperator(task_id="publish", queues=["gone"]).execute({})
+
+
+def command(server: SandboxServer, *arguments: str) -> subprocess.CompletedProcess[str]:
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
+    code = "from airflow_sm_prefer.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, "queues", "metrics", "--endpoint-url", server.endpoint_url, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "NO_COLOR": "1", **keys},
+        check=False,
+    )
+
+
+def test_the_command_prints_them_and_publishes_unless_it_runs_dry(server: SandboxServer) -> None:
+    cloudwatch = aws.client(server.endpoint_url, "cloudwatch")
+    dry = command(server, "--dry-run", "--queue", "fair", "--queue", "fifo")
+    assert dry.returncode == 0, dry.stderr
+    lines = [line.split() for line in dry.stdout.splitlines()]
+    assert lines[0] == ["queue", "share", *(metric.value for metric in Metric)]
+    assert lines[1:-1] == [
+        ["fair", "0", "0", "0", "4"],
+        ["fair", "ads", "0", "0", "0"],
+        ["fair", "search", "0", "0", "0"],
+        ["fifo", "0", "0", "0", "4"],
+    ]
+    assert dry.stdout.endswith("14 values; nothing was published.\n")
+    assert cloudwatch.list_metrics()["Metrics"] == []
+
+    result = command(server, "--namespace", "Ours")
+    assert result.stdout.endswith("25 values published to Ours.\n"), result.stderr
+    assert len(cloudwatch.list_metrics(Namespace="Ours")["Metrics"]) == 26
+    gone = command(server, "--queue", "gone")
+    assert (gone.returncode, gone.stderr) == (2, "sm-prefer: There is no queue 'gone' for SageMaker training here.\n")
 
 
 def test_the_example_dag_publishes_each_minute_and_never_twice_at_once() -> None:
