@@ -168,7 +168,7 @@ def test_the_command_prints_them_and_publishes_unless_it_runs_dry(server: Sandbo
     assert cloudwatch.list_metrics()["Metrics"] == []
 
     result = command(server, "--namespace", "Ours")
-    assert result.stdout.endswith("25 values published to Ours.\n"), result.stderr
+    assert result.stdout.endswith("26 values published to Ours.\n"), result.stderr
     assert len(cloudwatch.list_metrics(Namespace="Ours")["Metrics"]) == 26
     gone = command(server, "--queue", "gone")
     assert (gone.returncode, gone.stderr) == (2, "sm-prefer: There is no queue 'gone' for SageMaker training here.\n")

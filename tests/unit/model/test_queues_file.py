@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from airflow_sm_prefer.errors import InvalidQueues
@@ -195,3 +198,11 @@ def test_of_many_mistakes_the_first_are_told():
         parse_queues(text)
     assert len(str(caught.value).splitlines()) == 5
     assert str(caught.value).endswith("… and 5 more.")
+
+
+def test_the_readme_shows_a_file_that_can_be_read():
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    (shown,) = [block for block in re.findall(r"```yaml\n(.*?)```", readme, re.DOTALL) if "environments:" in block]
+    fleet = parse_queues(shown)
+    assert [queue.name for queue in fleet.queues] == ["p5", "g5"]
+    assert len(list(fleet.pieces())) == 8
