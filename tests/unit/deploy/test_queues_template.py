@@ -10,27 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from airflow_sm_prefer.model.queues import ANY_TYPE, TimeLimit
 from airflow_sm_prefer.placement.queue_metrics import NAMESPACE, QUEUE_DIMENSION, SHARE_DIMENSION, Metric
+from tests.unit.deploy.cloudformation import load
 
 TEMPLATE = Path(__file__).parents[3] / "deploy" / "queues.yaml"
 
 
-class Loader(yaml.SafeLoader):
-    """Reads CloudFormation's short forms, as the long ones: ``!Ref X`` is ``{"Ref": "X"}``."""
-
-
-def long_form(loader: Loader, suffix: str, node: yaml.Node) -> Any:
-    name = suffix if suffix in {"Ref", "Condition"} else f"Fn::{suffix}"
-    if isinstance(node, yaml.ScalarNode):
-        return {name: loader.construct_scalar(node)}
-    return {name: loader.construct_sequence(node, deep=True)}  # type: ignore[arg-type]
-
-
-Loader.add_multi_constructor("!", long_form)
-DOCUMENT: dict[str, Any] = yaml.load(TEMPLATE.read_text(), Loader)
+DOCUMENT: dict[str, Any] = load(TEMPLATE)
 RESOURCES: dict[str, Any] = DOCUMENT["Resources"]
 PARAMETERS: dict[str, Any] = DOCUMENT["Parameters"]
 #: The exit code of cfn-lint for errors.
