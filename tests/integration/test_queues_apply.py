@@ -180,9 +180,12 @@ def test_a_file_that_is_not_there_is_told(command: Command) -> None:
     assert result.stderr.startswith("sm-prefer: gone.yaml: the file can't be read: ")
 
 
-def test_what_aws_refuses_is_told_in_its_words(command: Command) -> None:
-    tags = "tags: {" + ", ".join(f"t{n}: x" for n in range(60)) + "}\n"
-    result = command.apply(tags + "environments: {p5: {instances: 8}}")
+def test_what_aws_refuses_is_told_in_its_words_and_the_rest_is_done_at_the_next_run(command: Command) -> None:
+    fleet = "environments: {p5: {instances: 8}, p4: {instances: 8, tags: {%s}}}"
+    result = command.apply(fleet % ", ".join(f"t{n}: x" for n in range(60)))
     assert result.returncode == 2
+    assert result.stdout.endswith("1 of 2 changes are made. Run this again to go on.\n")
     assert result.stderr.startswith("sm-prefer: CreateServiceEnvironment: ")
     assert "Traceback" not in result.stderr
+    again = command.apply(fleet % "a: x")
+    assert again.stdout.endswith("1 made, 0 changed, and all of it valid.\n"), again.stderr

@@ -38,7 +38,7 @@ def server() -> Iterator[SandboxServer]:
 
 
 def as_request(value: Any, shape: Any) -> Any:
-    """Turn a resource's properties into a request's, as CloudFormation does: other capitals, and numbers for strings."""
+    """Turn a resource's properties into a request's, as CloudFormation does: capitals, and numbers for strings."""
     if shape.type_name == "structure":
         members = {name.lower(): (name, member) for name, member in shape.members.items()}
         pairs = ((members[key.lower()], below) for key, below in value.items())

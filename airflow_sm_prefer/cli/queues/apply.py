@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from airflow_sm_prefer.cli.queues.options import EndpointUrl, Region, console
-from airflow_sm_prefer.errors import InvalidQueues
+from airflow_sm_prefer.errors import InvalidQueues, SmPreferError
 
 if TYPE_CHECKING:
+    from airflow_sm_prefer.aws.queues_apply import QueuesWriter
+    from airflow_sm_prefer.aws.queues_there import There
     from airflow_sm_prefer.model.queues import Fleet
     from airflow_sm_prefer.placement.plans import PlanStatus
     from airflow_sm_prefer.placement.queues_difference import Change, Difference
@@ -48,9 +50,7 @@ def apply(
     _show(found)
     _refuse_obstacles(found)
     if not dry_run:
-        writer = QueuesWriter(clients("batch"), SystemClock())
-        for change in found.changes:
-            writer.apply(change, there)
+        _carry_out(QueuesWriter(clients("batch"), SystemClock()), found, there)
     console().print(_sum(found, dry_run=dry_run))
     raise typer.Exit(DIFFERENT if dry_run and found.changes else 0)
 
@@ -100,6 +100,15 @@ def _lines(change: Change) -> list[str]:
 def _refuse_obstacles(found: Difference) -> None:
     if found.obstacles:
         raise InvalidQueues("\n".join(("This can't be done, and nothing was changed:", *found.obstacles)))
+
+
+def _carry_out(writer: QueuesWriter, found: Difference, there: There) -> None:
+    for done, change in enumerate(found.changes):
+        try:
+            writer.apply(change, there)
+        except SmPreferError:
+            console().print(f"{done} of {len(found.changes)} changes are made. Run this again to go on.")
+            raise
 
 
 def _sum(found: Difference, *, dry_run: bool) -> str:

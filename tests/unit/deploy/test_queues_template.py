@@ -16,14 +16,13 @@ from airflow_sm_prefer.placement.queue_metrics import NAMESPACE, QUEUE_DIMENSION
 from tests.unit.deploy.cloudformation import load
 
 TEMPLATE = Path(__file__).parents[3] / "deploy" / "queues.yaml"
-
-
 DOCUMENT: dict[str, Any] = load(TEMPLATE)
 RESOURCES: dict[str, Any] = DOCUMENT["Resources"]
 PARAMETERS: dict[str, Any] = DOCUMENT["Parameters"]
+FAMILIES = ("P5", "P4d", "G5")
+
 #: The exit code of cfn-lint for errors.
 ERRORS = 2
-FAMILIES = ("P5", "P4d", "G5")
 
 
 def of_type(kind: str) -> dict[str, Any]:
