@@ -59,6 +59,7 @@ check: .venv/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/cfn-lint deploy/*.yaml
 
 # KEEP=1 leaves it running; make demo-stop ends it then.
 demo: .venv/.ready

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         InfrastructureFailure,
         InvalidInput,
         InvalidPreference,
+        InvalidQueues,
         InvalidRequest,
         InvalidScenario,
         InvalidSetting,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     )
     from airflow_sm_prefer.model.helpers import on_demand, queued, spot, training_plan
     from airflow_sm_prefer.operators.batch import BatchPreferTrainingOperator
+    from airflow_sm_prefer.operators.batch_priority import BatchUpdatePriorityOperator
+    from airflow_sm_prefer.operators.queue_metrics import QueueMetricsOperator
     from airflow_sm_prefer.operators.reconcile import SageMakerReconcileOperator
     from airflow_sm_prefer.operators.sagemaker import (
         SageMakerPreferProcessingOperator,
@@ -54,6 +57,7 @@ _MODULES = {
         "InfrastructureFailure",
         "InvalidInput",
         "InvalidPreference",
+        "InvalidQueues",
         "InvalidRequest",
         "InvalidScenario",
         "InvalidSetting",
@@ -75,6 +79,8 @@ _MODULES = {
     ),
     "airflow_sm_prefer.model.helpers": ("on_demand", "queued", "spot", "training_plan"),
     "airflow_sm_prefer.operators.batch": ("BatchPreferTrainingOperator",),
+    "airflow_sm_prefer.operators.batch_priority": ("BatchUpdatePriorityOperator",),
+    "airflow_sm_prefer.operators.queue_metrics": ("QueueMetricsOperator",),
     "airflow_sm_prefer.operators.reconcile": ("SageMakerReconcileOperator",),
     "airflow_sm_prefer.operators.sagemaker": (
         "SageMakerPreferProcessingOperator",
@@ -85,6 +91,7 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "BatchPreferTrainingOperator",
+    "BatchUpdatePriorityOperator",
     "CapacityTimeout",
     "Clock",
     "CredentialsUnavailable",
@@ -92,6 +99,7 @@ __all__ = [
     "InfrastructureFailure",
     "InvalidInput",
     "InvalidPreference",
+    "InvalidQueues",
     "InvalidRequest",
     "InvalidScenario",
     "InvalidSetting",
@@ -100,6 +108,7 @@ __all__ = [
     "JobLost",
     "JobStopped",
     "LimitReached",
+    "QueueMetricsOperator",
     "QueueUnfit",
     "QuotaExceeded",
     "QuotaTooSmall",

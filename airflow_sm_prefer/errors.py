@@ -7,6 +7,7 @@
     │   ├── InvalidPreference      a preference list, or an entry of one
     │   ├── InvalidRequest         the job request around the list
     │   ├── InvalidSetting         an argument or a setting of this package
+    │   ├── InvalidQueues          a file of queues
     │   └── InvalidScenario        a sandbox scenario file
     ├── StateUnreadable            a stored state that this version can't go on with
     ├── TaskStatesUnavailable      Airflow can't be asked about its tasks, so that nothing is done on a guess
@@ -51,6 +52,10 @@ class InvalidRequest(InvalidInput):
 
 class InvalidSetting(InvalidInput):
     """An argument of an operator or a setting of this package can't work."""
+
+
+class InvalidQueues(InvalidInput):
+    """A file of queues has a mistake, with its line, or asks for what AWS Batch never changes."""
 
 
 class InvalidScenario(InvalidInput):

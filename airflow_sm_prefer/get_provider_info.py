@@ -30,6 +30,8 @@ def get_provider_info() -> dict[str, Any]:
             _modules(
                 "airflow_sm_prefer.operators.sagemaker",
                 "airflow_sm_prefer.operators.batch",
+                "airflow_sm_prefer.operators.batch_priority",
+                "airflow_sm_prefer.operators.queue_metrics",
                 "airflow_sm_prefer.operators.reconcile",
             )
         ],

@@ -1,52 +1,41 @@
-"""Calls of one boto3 client: paced, and with one exception for whatever goes wrong."""
+"""Calls to AWS whose failures are told in our own words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from airflow_sm_prefer.aws.attempts import AttemptLog
-from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, FailureKind, classify
-from airflow_sm_prefer.aws.pacing import Pacing
-from airflow_sm_prefer.clock import Clock
+from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, classify
 
 
-class Calls:
-    """Makes the calls. Safe for threads, as boto3 clients are; each blocks, sleeping first for its turn."""
+def call(operation: Callable[..., Any], **request: Any) -> dict[str, Any]:
+    """Call an operation of a boto3 client.
 
-    def __init__(self, client: Any, pacing: Pacing, clock: Clock) -> None:
-        """Take a client, whose retry mode the caller has set.
-
-        Args:
-            client: A boto3 client.
-            pacing: The buckets of the client's account and Region.
-            clock: What a turn is waited for with.
-        """
-        self._client = client
-        self._pacing = pacing
-        self._clock = clock
-        self._attempts = AttemptLog(client)
-
-    def __call__(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        """Call an operation, as AWS writes its name, and return the answer.
-
-        Raises:
-            CallFailed: AWS refused it, or it never got through.
-        """
-        self._clock.sleep(self._pacing.acquire(operation))
-        self._attempts.begin()
-        try:
-            response: dict[str, Any] = _method(self._client, operation)(**parameters)
-        except CALL_ERRORS as error:
-            failure = classify(error, operation, doubtful=self._attempts.doubtful)
-            if failure.kind is FailureKind.THROTTLED:
-                self._pacing.throttled(operation)
-            raise CallFailed(failure) from error
-        return response
+    Raises:
+        CallFailed: AWS refused it, or didn't answer.
+    """
+    try:
+        response: dict[str, Any] = operation(**request)
+    except CALL_ERRORS as error:
+        raise CallFailed(classify(error, _name(operation))) from error
+    return response
 
 
-def _method(client: Any, operation: str) -> Callable[..., dict[str, Any]]:
-    """Return the client's method for an operation: ``create_training_job`` for ``CreateTrainingJob``."""
-    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation)
-    method: Callable[..., dict[str, Any]] = getattr(client, snake.lstrip("_"))
-    return method
+def paged(operation: Callable[..., Any], key: str, **request: Any) -> list[dict[str, Any]]:
+    """Return the entries of all pages of a listing, which go on by ``nextToken``.
+
+    Raises:
+        CallFailed: AWS refused it, or didn't answer.
+    """
+    entries: list[dict[str, Any]] = []
+    while True:
+        page = call(operation, **request)
+        entries += page.get(key) or []
+        if not page.get("nextToken"):
+            return entries
+        request["nextToken"] = page["nextToken"]
+
+
+def _name(operation: Callable[..., Any]) -> str:
+    """Return an operation's name as AWS writes it: ``describe_job_queues`` is ``DescribeJobQueues``."""
+    return "".join(part.title() for part in operation.__name__.split("_"))

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from airflow_sm_prefer.aws.calls import Calls
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.listed import Listed
+from airflow_sm_prefer.aws.paced import Calls
 from airflow_sm_prefer.aws.pacing import Pacing
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.model.job import JobKind

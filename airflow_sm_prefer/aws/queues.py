@@ -10,8 +10,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from airflow_sm_prefer.aws.calls import Calls
 from airflow_sm_prefer.aws.failures import CallFailed
+from airflow_sm_prefer.aws.paced import Calls
 from airflow_sm_prefer.aws.pacing import Pacing
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.placement.queues import Policy, QueueStatus, QuotaShare

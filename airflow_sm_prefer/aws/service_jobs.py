@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from airflow_sm_prefer.aws.calls import Calls
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
+from airflow_sm_prefer.aws.paced import Calls
 from airflow_sm_prefer.aws.pacing import Pacing
 from airflow_sm_prefer.clock import Clock
 
