@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -54,6 +54,11 @@ SETTINGS: Mapping[str, str] = {
 }
 
 
+def scripted_sandbox(port: int) -> Sequence[str]:
+    """Return what starts a sandbox whose jobs take the time that their names say."""
+    return [sys.executable, "-m", "tests.e2e.reruns.sandbox_process", str(port)]
+
+
 class World:
     """An Airflow, and the sandbox that it takes for AWS.
 
@@ -62,12 +67,22 @@ class World:
         database: What Airflow keeps its metadata in.
         deployment: What it calls itself.
         sandbox: Another world, whose sandbox this one uses too.
+        dags: The folder of its DAGs, and one of them that is waited for.
+        program: What starts the sandbox, given its port; it says "ready" when it is.
     """
 
     def __init__(
-        self, folder: Path, database: Database, *, deployment: str = DEPLOYMENT, sandbox: World | None = None
+        self,
+        folder: Path,
+        database: Database,
+        *,
+        deployment: str = DEPLOYMENT,
+        sandbox: World | None = None,
+        dags: tuple[Path, str] = (DAGS, "mapped"),
+        program: Callable[[int], Sequence[str]] = scripted_sandbox,
     ) -> None:
         self.database, self.deployment, self._neighbour = database, deployment, sandbox
+        self._dags, self._program = dags, program
         self.home = Home(folder)
         self.gates = folder / "gates"
         for needed in (self.home.airflow, self.home.logs, self.gates):
@@ -179,12 +194,12 @@ class World:
     def until_up(self) -> None:
         """Wait until everything is healthy and the DAGs are read."""
         until(lambda: not self.clicks.unhealthy(), 180)
-        until(lambda: self.clicks.has_dag("mapped") or self._unreadable(), 180)
+        until(lambda: self.clicks.has_dag(self._dags[1]) or self._unreadable(), 180)
 
     # -- how it is made
 
     def _environment(self) -> dict[str, str]:
-        environment = airflow_environment(os.environ, self.home, self.addresses, DAGS, Secrets())
+        environment = airflow_environment(os.environ, self.home, self.addresses, self._dags[0], Secrets())
         path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         ours = {
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": self.database.url,
@@ -195,7 +210,7 @@ class World:
         return {**environment, **SETTINGS, **ours}
 
     def _start_sandbox(self) -> None:
-        program = [sys.executable, "-m", "tests.e2e.reruns.sandbox_process", str(self.addresses.sandbox_port)]
+        program = self._program(self.addresses.sandbox_port)
         self._start("sandbox", program, base_environment(os.environ) | {"PYTHONPATH": str(ROOT)}, ROOT)
         until(lambda: "ready" in processes.tail(self.home.logs / "sandbox.log"), 60)
 
