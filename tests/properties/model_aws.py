@@ -49,6 +49,19 @@ ENDINGS = [
     ("Stopped", ""),
 ]
 
+#: What ends a job in a queue before it has instances, and what holds one up there.
+QUEUE_ENDINGS = [
+    "Terminated by JobStateTimeLimit action due to reason: CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY",
+    "Terminated by JobStateTimeLimit action due to reason: MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE",
+    "Cross-share preemption triggered to reclaim borrowed capacity",
+    "Received status from SageMaker: InternalServerError: We encountered an internal error. Please try again.",
+]
+HELD_UP = [
+    "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY - Unable to provision requested compute resources",
+    "MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED",
+    "",
+]
+
 
 @dataclass
 class Aws:
@@ -76,14 +89,16 @@ class Aws:
         types = frozenset({entry.instance_type})
         return PlanStatus("arn", status, types, free, 0, 8, blocks[0][0], blocks[-1][1], blocks=tuple(blocks))
 
-    def create(self, name: str, types: list[str]) -> Event:
+    def create(self, name: str, types: list[str], queue: str | None) -> Event:
         refusal = self.refusal(name, types)
         if refusal is not None:
             return refusal
         assert self.live is None, "a second job was created while one was live"
-        self.live = name
-        self.jobs[name] = {"types": types, "created": self.now, "status": "InProgress", "secondary": "Pending"}
-        return Created(name, f"arn:{name}", max_runtime=self.draw.choice([None, 7200.0]))
+        arn = f"arn:aws:batch:us-east-1:123456789012:service-job/{name}" if queue else f"arn:{name}"
+        self.live = arn if queue else name
+        self.jobs[self.live] = {"types": types, "created": self.now, "status": "InProgress"}
+        self.jobs[self.live] |= {"secondary": "RUNNABLE", "priority": 5} if queue else {"secondary": "Pending"}
+        return Created(name, arn, max_runtime=self.draw.choice([None, 7200.0]))
 
     def refusal(self, name: str, types: list[str]) -> Event | None:
         luck = self.draw.random()
@@ -98,20 +113,20 @@ class Aws:
             by_luck += [(0.24, NoAnswer("timed out")), (0.26, NameTaken(name))]
         return next((event for bound, event in by_luck if luck < bound), None)
 
-    def look(self, name: str) -> Event:
+    def look(self, handle: str) -> Event:
         if not self.calm and self.draw.random() < 0.1:
             verdict = self.draw.choice([Verdict.UNREACHABLE, Verdict.CREDENTIALS, Verdict.LOST])
             return Unseen(Judgement(verdict, "nothing"))
-        job = self.jobs[name]
-        self.move(job)
+        job = self.jobs[handle]
+        (self.move if "priority" not in job else self.move_in_queue)(job)
         if job["status"] in {"Completed", "Failed", "Stopped"}:
             self.live = None
         shown = {key: value for key, value in job.items() if key not in {"types", "stop"}}
-        return Seen(Observation(name=name, **shown))
+        return Seen(Observation(name=handle.rpartition("/")[2], **shown))
 
     def move(self, job: dict[str, Any]) -> None:
         luck, secondary = self.draw.random(), job["secondary"]
-        if job.get("stop"):
+        if job.get("stop") is not None:
             job.update(status="Stopped", secondary="Stopped", ended=self.now)
         elif secondary == "Pending" and luck < 0.05:
             chosen = self.draw.choice(job["types"])
@@ -128,9 +143,29 @@ class Aws:
             ending, reason = self.draw.choice(ENDINGS)
             job.update(status=ending, secondary=ending, failure_reason=reason, ended=self.now)
 
-    def stop(self, name: str) -> None:
+    def move_in_queue(self, job: dict[str, Any]) -> None:
+        """Move a service job on: to and fro without capacity, to its instances, out of them, to its end."""
+        luck, secondary = self.draw.random(), job["secondary"]
+        waits = secondary in {"RUNNABLE", "SCHEDULED"}
+        if job.get("stop") is not None:
+            job.update(status="Stopped", secondary=None, failure_reason=job["stop"], ended=self.now, held_up_by="")
+        elif waits and luck < 0.05:
+            job.update(secondary="RUNNING", held_up_by="", lost_at=None, capacity_at=job.get("capacity_at", self.now))
+        elif waits and luck < 0.06:
+            job.update(status="Failed", secondary=None, failure_reason=self.draw.choice(QUEUE_ENDINGS), ended=self.now)
+        elif waits and luck < 0.5:
+            words = self.draw.choice(HELD_UP) if luck < 0.1 else job.get("held_up_by", "")
+            job.update(secondary=self.draw.choice(["RUNNABLE", "SCHEDULED"]), held_up_by=words)
+        elif secondary == "RUNNING" and luck < 0.05:
+            job.update(secondary="RUNNABLE", lost_at=self.now, priority=self.draw.randint(0, 9))
+        elif secondary == "RUNNING" and luck < 0.3:
+            ending, reason = self.draw.choice(ENDINGS)
+            job.update(status=ending, secondary=None, failure_reason=reason, ended=self.now)
+
+    def stop(self, command: Stop) -> None:
         if self.calm or self.draw.random() < 0.8:
-            self.jobs[name]["stop"] = True
+            # Whether Batch shows the reason that it was given is not documented.
+            self.jobs[command.handle]["stop"] = self.draw.choice([command.why, ""])
 
 
 @dataclass
@@ -163,7 +198,7 @@ class Run:
         for command in commands:
             match command:
                 case Stop():
-                    self.aws.stop(command.handle)
+                    self.aws.stop(command)
                 case AskPlans():
                     assert command.entries
                     return PlansSeen({n: self.aws.plan(n, self.state.entries[n]) for n in command.entries})
@@ -171,7 +206,7 @@ class Run:
                     return self.submit(command)
                 case Watch():
                     self.aws.now += POLL
-                    return self.aws.look(self.state.job_name)
+                    return self.aws.look(self.state.handle)
                 case Sleep():
                     self.aws.now = max(self.aws.now, command.until)
                     return Woken()
@@ -184,7 +219,8 @@ class Run:
         sent = [n for n in self.state.waves[command.wave] if n not in command.without]
         assert sent, "an empty wave was submitted"
         self.check_order(sent)
-        return self.aws.create(f"job-{command.submission}", [self.state.entries[n].instance_type for n in sent])
+        types = [self.state.entries[n].instance_type for n in sent]
+        return self.aws.create(f"job-{command.submission}", types, self.state.entries[sent[0]].queue)
 
     def check_order(self, sent: list[int]) -> None:
         """Every earlier choice went out before in this pass over the list, or was out of it for a reason."""
@@ -203,17 +239,19 @@ def random_entries(draw: random.Random) -> tuple[Entry, ...]:
     for _ in range(draw.randint(1, 9)):
         kind = draw.choice(list(CapacityKind))
         planned = kind is CapacityKind.TRAINING_PLAN
-        waits = planned and draw.random() < 0.4
-        entries.append(Entry(draw.choice(types), 1, kind, plan="arn" if planned else None, wait_for_plan=waits))
+        queue = draw.choice(["p5", "g5"]) if kind is not CapacityKind.SPOT and draw.random() < 0.3 else None
+        waits = planned and queue is None and draw.random() < 0.4
+        plan = "arn" if planned else None
+        entries.append(Entry(draw.choice(types), 1, kind, plan=plan, wait_for_plan=waits, queue=queue))
     return tuple(entries)
 
 
 def waves_of(entries: tuple[Entry, ...]) -> tuple[tuple[int, ...], ...]:
-    """Cut a list as the product does: spot and plans that are waited for alone, a type once."""
+    """Cut a list as the product does: spot, queues and plans that are waited for alone, a type once."""
     waves: list[list[int]] = []
     for n, entry in enumerate(entries):
         others = [entries[m] for m in waves[-1]] if waves else []
-        alone = any(e.kind is CapacityKind.SPOT or e.wait_for_plan for e in (entry, *others))
+        alone = any(e.kind is CapacityKind.SPOT or e.wait_for_plan or e.queue for e in (entry, *others))
         if not waves or alone or entry.instance_type in {other.instance_type for other in others} or len(others) == 5:
             waves.append([n])
         else:

@@ -27,7 +27,9 @@ def run_of(seed: int, budget: float, patience: float, *, calm: bool) -> Run:
     draw = random.Random(seed)
     entries = random_entries(draw)
     state = State(
-        kind=draw.choice(list(JobKind)),
+        # Only training jobs go through queues.
+        kind=JobKind.TRAINING if any(entry.queue for entry in entries) else draw.choice(list(JobKind)),
+        priority=draw.choice([None, 0, 5]),
         entries=entries,
         waves=waves_of(entries),
         limits=Limits(
