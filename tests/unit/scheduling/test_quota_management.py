@@ -505,6 +505,23 @@ IN_SHARE = {
         ),
         preempt=(("low", "high", IN), ("lent", "high", CROSS)),
     ),
+    "not where another share's earlier job would get what the victim leaves": Case(
+        (borrowing("A", 4, in_share_preemption=True), reserving("B", 4)),
+        typed(
+            4,
+            [job("earlier", 2, share="B", at=1), job("high", 2, share="A", at=2, priority=2)],
+            [placed("low", 4, share="A")],
+        ),
+    ),
+    "but where that needs another type": Case(
+        (borrowing("A", 4, in_share_preemption=True), reserving("B", {P5: 4})),
+        typed(
+            {P4: 4, P5: 4},
+            [job("earlier", 4, share="B", at=1, instance_type=P5), job("high", 2, share="A", at=2, priority=2)],
+            [placed("low", 4, share="A"), placed("p5", share="B", instance_type=P5)],
+        ),
+        preempt=(("low", "high", IN),),
+    ),
     "what can be taken back isn't taken from its own share": Case(
         (borrowing("A", 6, in_share_preemption=True), borrowing("B", 2)),
         typed(
