@@ -49,7 +49,7 @@ def make_room(job: Job, ledger: Ledger) -> Victims:
 def _by_cost(candidates: Iterable[Placed], borrowed: Mapping[Placed, int]) -> list[Placed]:
     """Sort jobs, those whose end costs least first."""
     latest_first = sorted(candidates, key=lambda placed: (placed.placed_at, placed.job.arrival), reverse=True)
-    return sorted(latest_first, key=lambda placed: (placed.job.instances - borrowed[placed], placed.job.priority or 0))
+    return sorted(latest_first, key=lambda placed: (borrowed[placed] < placed.job.instances, placed.job.priority or 0))
 
 
 def _fewest(candidates: list[Placed], *, enough: Callable[[tuple[Placed, ...]], bool]) -> tuple[Placed, ...]:
