@@ -149,11 +149,11 @@ def test_every_kind_of_piece_can_be_changed(command: Command) -> None:
 
 @pytest.mark.parametrize("command", [1], indirect=True, ids=["objects that take their time"])
 def test_a_piece_is_valid_before_the_next_refers_to_it(command: Command) -> None:
-    made = command.apply(FLEET)
+    share = "{instances: {ml.g5.xlarge: 2}}"
+    text = f"environments: {{g5: {share}}}\nqueues: {{g5: {{environment: g5, quota_shares: {{search: {share}}}}}}}"
+    made = command.apply(text)
     assert made.returncode == 0, made.stderr
-    changed = command.apply(FLEET.replace("priority: 10", "priority: 11"))
-    assert changed.returncode == 0, changed.stderr
-    assert command.queue("p5")["status"] == "VALID"
+    assert command.batch.list_quota_shares(jobQueue="g5")["quotaShares"][0]["status"] == "VALID"
 
 
 def test_what_the_file_names_no_more_is_left_and_told(command: Command) -> None:
