@@ -28,10 +28,14 @@ from airflow_sm_prefer.placement.queue_metrics import (
 #: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html
 VALUES_AT_ONCE: Final = 1000
 
+#: An instant in the year 5138 in seconds, and in 1973 in milliseconds.
+_SECONDS_END: Final = 1e11
+
 
 def read_points(client: Any, names: Sequence[str], now: float) -> list[Point]:
     """Return the values of some queues for SageMaker training, of all in the Region if none is named.
 
+    Every job is listed: GetJobQueueSnapshot has the first hundred and the largest twenty shares only.
     It takes six ListServiceJobs calls a queue, one more for every further hundred jobs that wait, and three a queue
     that shares an environment with one of them.
 
@@ -118,10 +122,15 @@ def _job(status: str, row: Mapping[str, Any]) -> QueuedJob:
     usage = row.get("capacityUsage") or ()
     return QueuedJob(
         status=status,
-        created=row["createdAt"] / 1000,
+        created=_instant(row["createdAt"]),
         instances=sum(used["quantity"] for used in usage) if usage else 1.0,
         share=row.get("shareIdentifier") or row.get("quotaShareName"),
     )
+
+
+def _instant(written: float) -> float:
+    """Return seconds since 1970: AWS's reference says milliseconds, and the samples of its user guide are seconds."""
+    return written / 1000 if written > _SECONDS_END else written
 
 
 def _datum(point: Point, now: float) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from airflow_sm_prefer.placement.queues_difference import Change
 
 #: How long a piece may take to become valid, in seconds, and how often it is looked at meanwhile.
 VALID_WITHIN: Final = 300.0
-LOOK_EVERY: Final = 2.0
+LOOK_EVERY: Final = 1.0
 
 
 class NotValid(SmPreferError):

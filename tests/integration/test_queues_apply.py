@@ -74,9 +74,9 @@ class Command:
 
 
 @pytest.fixture
-def command(tmp_path: Path) -> Iterator[Command]:
+def command(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Command]:
     plan = {"name": "p5-autumn", "type": "ml.p5.48xlarge", "count": 8}
-    settings = {"batch_object_seconds": 1}
+    settings = {"batch_object_seconds": getattr(request, "param", 0)}
     with SandboxServer({"rates": False, "settings": settings, "plans": [plan]}) as sandbox:
         yield Command(sandbox.endpoint_url, tmp_path / "fleet.yaml")
 
@@ -145,6 +145,15 @@ def test_every_kind_of_piece_can_be_changed(command: Command) -> None:
     assert result.stdout.endswith("0 made, 5 changed, and all of it valid.\n")
     assert "has a limit of 7, and training plan p5-autumn 8: the rest would lie idle" in result.stdout
     assert command.apply(changed, "--dry-run").returncode == 0
+
+
+@pytest.mark.parametrize("command", [1], indirect=True, ids=["objects that take their time"])
+def test_a_piece_is_valid_before_the_next_refers_to_it(command: Command) -> None:
+    share = "{instances: {ml.g5.xlarge: 2}}"
+    text = f"environments: {{g5: {share}}}\nqueues: {{g5: {{environment: g5, quota_shares: {{search: {share}}}}}}}"
+    made = command.apply(text)
+    assert made.returncode == 0, made.stderr
+    assert command.batch.list_quota_shares(jobQueue="g5")["quotaShares"][0]["status"] == "VALID"
 
 
 def test_what_the_file_names_no_more_is_left_and_told(command: Command) -> None:

@@ -84,7 +84,7 @@ class Batch:
 
 
 def row(job_id: str, **more: Any) -> dict[str, Any]:
-    return {"jobId": job_id, "jobName": "job", "createdAt": int((NOW - 60) * 1000), **more}
+    return {"jobId": job_id, "jobName": "job", "createdAt": int((NOW - 60) * 1000)} | more
 
 
 def read(batch: Batch, *names: str) -> dict[Metric, float]:
@@ -97,6 +97,10 @@ def read(batch: Batch, *names: str) -> dict[Metric, float]:
 def test_queues_for_training_are_read_and_times_are_in_milliseconds(names):
     found = read(Batch(RUNNABLE=[row("a")]), *names)
     assert found == {Metric.DEPTH: 1, Metric.OLDEST_WAIT: 60.0, Metric.RUNNING: 0, Metric.IDLE: 8}
+
+
+def test_times_in_seconds_are_taken_for_what_they_are():
+    assert read(Batch(RUNNABLE=[row("a", createdAt=int(NOW - 60))]))[Metric.OLDEST_WAIT] == 60.0
 
 
 def test_a_job_has_the_instances_that_it_uses_or_one():
