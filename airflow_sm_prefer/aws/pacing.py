@@ -19,7 +19,17 @@ from airflow_sm_prefer.clock import Clock
 AWS_LIMITS: Final[Mapping[str, float]] = MappingProxyType({"create": 1.0, "describe": 5.0, "list": 2.0, "stop": 1.0})
 
 #: What we hold ourselves to where no limit, or no SageMaker limit, is documented.
-_OWN_RATES: Final[Mapping[str, float]] = MappingProxyType({"listtags": 4.0, "addtags": 4.0, "listservicequotas": 5.0})
+#: SubmitServiceJob has 5 a second (https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html).
+_OWN_RATES: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "listtags": 4.0,
+        "addtags": 4.0,
+        "listservicequotas": 5.0,
+        "submitservicejob": 4.0,
+        "terminateservicejob": 4.0,
+        "getjobqueuesnapshot": 1.0,
+    }
+)
 
 #: What one process takes unless it is told otherwise: it leaves room for others in the account.
 DEFAULT_RATES: Final[Mapping[str, float]] = MappingProxyType({"create": 0.8, "describe": 2.0, "list": 0.8, "stop": 0.8})

@@ -56,6 +56,10 @@ class RoutedJobs:
         """Ask for a job's end; False where there is nothing to stop."""
         return self.queued.terminate(handle, why) if is_service_job(handle) else self.direct.stop(handle, why)
 
+    def place(self, arn: str, queue: str) -> int | None:
+        """Return a service job's place among those who are next in its queue, from 1; None where Batch shows none."""
+        return next((jobs.index(arn) + 1 for jobs in self.queued.front(queue) if arn in jobs), None)
+
     def tags(self, arn: str) -> dict[str, str]:
         """Return a job's tags."""
         return self.queued.tags(arn) if is_service_job(arn) else self.direct.tags(arn)

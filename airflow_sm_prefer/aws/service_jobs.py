@@ -78,6 +78,17 @@ class ServiceJobsApi:
             if not token:
                 return names
 
+    def front(self, queue: str) -> list[list[str]]:
+        """Return the ARNs of those who are next in a queue: a list for the queue, or one for each quota share.
+
+        Batch shows the first hundred of a queue, in the order in which they are to be dispatched, and the first of each
+        quota share.
+        """
+        shown = self._call("GetJobQueueSnapshot", jobQueue=queue)
+        shares = (shown.get("frontOfQuotaShares") or {}).get("quotaShares") or {}
+        rows = [(shown.get("frontOfQueue") or {}).get("jobs") or [], *shares.values()]
+        return [[row["jobArn"] for row in jobs] for jobs in rows]
+
     def terminate(self, job: str, why: str = "") -> bool:
         """Ask for a job's end, whatever its status.
 

@@ -69,6 +69,12 @@ def out_of_patience(state: State) -> str:
     return f"No capacity within the patience of {span(budget.patience(state))}."
 
 
+def place_in_queue(state: State, place: int) -> str:
+    """Say how far a job has come in its queue."""
+    entry = state.entries[state.in_flight[0]]
+    return f"{state.job_name} is {'next' if place == 1 else f'the {ordinal(place)}'} in line for {entry}."
+
+
 def queue_unfit(state: State, said: str) -> str:
     """Say that a queue will never run the job as it is set up."""
     entry = state.entries[state.in_flight[0]]

@@ -7,8 +7,17 @@ from typing import ClassVar
 
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.hooks.batch import BatchPreferHook
+from airflow_sm_prefer.placement import telling
+from airflow_sm_prefer.placement.state import State
 from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
+from airflow_sm_prefer.triggers.watch import Watcher
+
+#: How the status begins of a job that has a place in its queue.
+_WAITS = "InProgress (RUNNABLE"
+
+#: Real seconds between two looks at the front of the queue; a look is one call for one job.
+_LOOK_EVERY = 600.0
 
 
 @dataclass(frozen=True)
@@ -39,3 +48,18 @@ class BatchPreferTrigger(SageMakerPreferTrigger):
     """
 
     connection_class: ClassVar[type[Connection]] = BatchConnection
+
+    #: The place in the queue that was told last, and when it is looked for again.
+    _place: int | None = None
+    _next_look = 0.0
+
+    async def _tell_more(self, watcher: Watcher, state: State) -> None:
+        """Tell a job's place in its queue when it has changed; Batch shows the first hundred."""
+        queue, now = state.entries[state.waves[state.wave][0]].queue, self.clock.time()
+        if queue is None or not state.status.startswith(_WAITS) or now < self._next_look:
+            return
+        self._next_look = now + _LOOK_EVERY
+        place = await watcher.place(state.job_arn, queue)
+        if place is not None and place != self._place:
+            self._place = place
+            self.log.info("%s", telling.place_in_queue(state, place))

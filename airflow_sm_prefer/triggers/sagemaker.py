@@ -16,7 +16,7 @@ from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.state import Phase, State
 from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.kill import is_by_a_person, stop_if_abandoned
-from airflow_sm_prefer.triggers.watch import watcher_for
+from airflow_sm_prefer.triggers.watch import Watcher, watcher_for
 
 #: Airflow loses a task whose trigger fires while its deferral is still being written down
 #: (https://github.com/apache/airflow/issues/71580), so that the first look waits this long, in real seconds.
@@ -125,7 +125,11 @@ class SageMakerPreferTrigger(BaseTrigger):
                     unsent = command
             if unsent and await watcher.stop(unsent, self.log):
                 unsent = None
+            await self._tell_more(watcher, state)
         raise AssertionError  # pragma: no cover - looks never end
+
+    async def _tell_more(self, watcher: Watcher, state: State) -> None:
+        """Tell what isn't seen of the job itself, if there is anything."""
 
     async def _sleep_until(self, instant: float) -> None:
         while (left := instant - self.clock.time()) > 0:

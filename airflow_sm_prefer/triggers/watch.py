@@ -8,6 +8,7 @@ help nobody. Turns are given by the account's token buckets.
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,8 @@ from airflow_sm_prefer.model.service_job import observe
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.placement.events import Seen, Stop, Unseen
 from airflow_sm_prefer.triggers.connection import Connection, shared_jobs
+
+log = logging.getLogger(__name__)
 
 #: Threads for looks at jobs: enough for SageMaker's five Describe calls a second at a second each.
 _LOOKING = ThreadPoolExecutor(max_workers=5, thread_name_prefix="sm-prefer-look")
@@ -73,6 +76,16 @@ class Watcher:
             log.warning("%s could not be stopped yet: %s", command.handle, failed.failure)
             return False
         return True
+
+    async def place(self, arn: str, queue: str) -> int | None:
+        """Return a service job's place in its queue, from 1; None where Batch shows none, or doesn't answer."""
+        try:
+            jobs = await self._api()
+            if isinstance(jobs, RoutedJobs):
+                return await asyncio.get_running_loop().run_in_executor(_LOOKING, jobs.place, arn, queue)
+        except CallFailed as failed:
+            log.info("The front of %s can't be seen: %s", queue, failed.failure)
+        return None
 
     async def _api(self) -> JobsApi | RoutedJobs:
         """Return the calls, made once, in a thread: it takes long enough to stall the loop.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest import mock
@@ -333,3 +334,13 @@ def test_a_process_that_thaws_after_a_later_try_has_submitted_ends_without_a_job
         with mock.patch.object(RoutedJobs, "create", thaws), pytest.raises(NotRetried, match="Another try"):
             airflow.begin(frozen, ti)
         assert len(service_jobs(airflow, "p5")) == 1
+
+
+def test_the_log_says_which_place_in_the_queue_the_job_has(capsys: pytest.CaptureFixture[str]) -> None:
+    with airflow_and_sandbox(runner=ScriptedRunner(default=Script(seconds=HOUR))) as airflow:
+        queue(airflow, "p5")
+        for _ in range(3):
+            occupy(airflow, "p5", instance_type=P5)
+        airflow.run(training([queued(P5, job_queue="p5")]))
+    told = re.findall(r" is (.*) in line for 1 x ml\.p5\.48xlarge \(queue p5\)\.", capsys.readouterr().out)
+    assert told == ["the 3rd", "the 2nd", "next"]
