@@ -166,9 +166,12 @@ _CODES: Final = (
     (_SERVER, FailureKind.SERVER),
 )
 
-#: Seen in the wild on Describe and Stop of a job that isn't there (not ResourceNotFound).
+#: Seen in the wild on Describe and Stop of a job that isn't there (not ResourceNotFound); and what Batch, whose texts
+#: aren't documented, may say of a job or a queue.
 _UNKNOWN_JOB: Final = re.compile(
-    r"Requested resource not found|Could not find (requested )?(\w+ )?job\b", re.IGNORECASE
+    r"Requested resource not found|Could not find (requested )?(\w+ )?job\b"
+    r"|(The )?(service ?)?job ?(queue|id)?\b[^.]*(not exist|n't exist|not found)",
+    re.IGNORECASE,
 )
 #: Seen in the wild on Stop of a job that is over.
 _OVER_ALREADY: Final = re.compile(

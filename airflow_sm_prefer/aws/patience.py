@@ -66,6 +66,10 @@ class PatientJobs:
         """Add tags to a job, or change them."""
         self._repeated(lambda: self._jobs.add_tags(arn, tags))
 
+    def queues(self) -> list[str]:
+        """Return the names of all job queues for training jobs that can be seen."""
+        return self._repeated(self._jobs.queues)
+
     def listed(self, *, created_after: datetime, name_contains: str, status: str | None = None) -> list[Listed]:
         """Return the whole of a listing, newest first; a page that fails has it begin anew."""
         return self._repeated(

@@ -83,16 +83,19 @@ class RoutedJobs:
         found += [Listed.from_service_job(row) for row in rows if name_contains in row["jobName"]]
         return iter(sorted(found, key=lambda job: job.created, reverse=True))
 
-    def _queued_rows(self, after: float, *, is_live: bool) -> list[dict[str, Any]]:
+    def queues(self) -> list[str]:
+        """Return the names of all job queues for training jobs; none, with a warning, where the role may not look."""
         try:
-            queues = self.queued.queues()
+            return self.queued.queues()
         except CallFailed as failed:
             if failed.failure.kind is not FailureKind.DENIED:
                 raise
             log.warning("Jobs in queues of AWS Batch are not looked at: %s", failed)
             return []
+
+    def _queued_rows(self, after: float, *, is_live: bool) -> list[dict[str, Any]]:
         return [
             row
-            for queue in queues
+            for queue in self.queues()
             for row in (self.queued.live(queue) if is_live else self.queued.created(queue, after))
         ]

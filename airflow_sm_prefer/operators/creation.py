@@ -73,7 +73,7 @@ class Creation:
         is_behind = queue is not None and failure.kind is FailureKind.INVALID
         if failure.kind is not FailureKind.IN_USE and not failure.no_answer and not is_behind:
             return create_failed(failure)
-        described = find_job(self._jobs, self._plan, name)
+        described = find_job(self._jobs, name, places(self._plan))
         if described is not None:
             return self._anothers(described, name, number)
         if is_behind and _TOKEN.search(failure.message):

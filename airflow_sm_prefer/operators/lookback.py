@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
@@ -31,8 +31,12 @@ def look_back(jobs: PatientJobs, plan: Plan, this: Try, stored: State | None) ->
         What the machine is told, and the highest number that was used.
     """
     last: tuple[int, dict[str, Any]] | None = None
+    if this.try_number == 1 and (stored is None or not stored.job_name):
+        # Nobody has submitted anything: if a name was used, the create itself will say so.
+        return Begun(), stored.submission if stored else 0
+    where = places(plan, stored) if stored is not None else _everywhere(jobs, plan)
     for number, name in _names(plan, this, stored):
-        described = find_job(jobs, plan, name, stored)
+        described = find_job(jobs, name, where, stored)
         if described is not None:
             last = (number, described)
         elif number > (stored.submission if stored else 0):
@@ -90,11 +94,18 @@ def _last_part(name: str | None) -> str:
     return (name or "").rpartition("/")[2]
 
 
-def find_job(jobs: PatientJobs, plan: Plan, name: str, stored: State | None = None) -> dict[str, Any] | None:
-    """Return what AWS says of the job of a name, wherever this list, or the one before, may have sent it."""
+def find_job(
+    jobs: PatientJobs, name: str, where: Iterable[str | None], stored: State | None = None
+) -> dict[str, Any] | None:
+    """Return what AWS says of the job of a name, in whichever of some places it is."""
     if stored is not None and stored.is_queued and stored.job_name == name:
         return describe_if_there(jobs, stored.handle)
-    return next(filter(None, (jobs.find(name, place) for place in places(plan, stored))), None)
+    return next(filter(None, (jobs.find(name, place) for place in where)), None)
+
+
+def _everywhere(jobs: PatientJobs, plan: Plan) -> list[str | None]:
+    """Return where jobs may be of which nobody has written down where they went: the list may have changed since."""
+    return [*dict.fromkeys((*plan.queues, *jobs.queues())), None] if plan.queues else [None]
 
 
 def places(plan: Plan, stored: State | None = None) -> list[str | None]:
@@ -118,9 +129,6 @@ def _names(plan: Plan, this: Try, stored: State | None) -> Iterator[tuple[int, s
     number = stored.submission if stored else 0
     if stored and stored.job_name:
         yield stored.submission, stored.job_name
-    elif this.try_number == 1:
-        # A first try asks about nothing: if a name was used, the create itself will say so.
-        return
     while True:
         number += 1
         yield number, job_name(this.identity, plan.name_prefix or this.name_prefix, number)

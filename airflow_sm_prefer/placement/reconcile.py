@@ -143,13 +143,19 @@ def later_owners(jobs: Iterable[LiveJob]) -> dict[str, Ownership]:
     owned = [(job, job.owner, job.task) for job in jobs if job.owner is not None and job.task is not None]
     for job, owner, task in owned:
         best = newest.get((job.kind, task))
-        if best is None or owner.submission > best.submission:
+        if best is None or _order(owner) > _order(best):
             newest[job.kind, task] = owner
     return {
-        job.arn: newest[job.kind, task]
-        for job, owner, task in owned
-        if newest[job.kind, task].submission > owner.submission
+        job.arn: newest[job.kind, task] for job, owner, task in owned if _order(newest[job.kind, task]) > _order(owner)
     }
+
+
+def _order(owner: Ownership) -> tuple[int, str]:
+    """Return what jobs of a task instance are in order by: their number, and the try, whose ids grow with time.
+
+    A try that didn't see where an earlier one had submitted to may have used its number again.
+    """
+    return owner.submission, owner.ti_id
 
 
 def _superseded(owner: Ownership, later: Ownership) -> Decision:

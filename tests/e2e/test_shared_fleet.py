@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -33,7 +32,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("fleet")
     with World(folder, Sqlite(folder), dags=(DAGS, "shared_fleet"), program=sandbox) as made:
         keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": "us-east-1"}
-        environment = {**os.environ, **keys, "AWS_ENDPOINT_URL": made.addresses.sandbox}
+        environment = {**made.environment, **keys, "AWS_ENDPOINT_URL": made.addresses.sandbox}
         # As the DAG says that its queue is made.
         apply = [SM_PREFER, "queues", "apply", str(DAGS / "shared_fleet.yaml")]
         subprocess.run(apply, env=environment, check=True, capture_output=True)
