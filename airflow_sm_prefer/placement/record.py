@@ -19,6 +19,8 @@ def decision_record(state: State, judgement: Judgement | None, now: float) -> De
         selected_instance_count=state.selected_count,
         preference_index=state.selected,
         capacity_kind=chosen.kind.value if chosen else None,
+        job_queue=chosen.queue if chosen else None,
+        share=chosen.share if chosen else None,
         pending_seconds=round(budget.spent(state, now), 1),
         submissions=state.submission,
         rounds=state.round,

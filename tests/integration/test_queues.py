@@ -64,7 +64,7 @@ def test_a_job_past_its_patience_goes_on_in_the_next_queue_with_its_priority() -
         ours = [job for job in service_jobs(airflow, "p5", "g5") if job["jobName"] != "other"]
         assert [(job["status"], job["schedulingPriority"]) for job in ours] == [("FAILED", 7), ("SUCCEEDED", 7)]
         assert 1200 <= (ours[0]["stoppedAt"] - ours[0]["createdAt"]) / 1000 <= 1400
-        assert result["decision"]["preference_index"] == 1
+        assert (result["decision"]["preference_index"], result["decision"]["job_queue"]) == (1, "g5")
         assert [wave["verdict"] for wave in result["decision"]["waves"]] == ["capacity", "succeeded"]
 
 

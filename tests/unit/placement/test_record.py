@@ -27,6 +27,8 @@ def test_the_record_says_what_was_tried_what_was_chosen_and_why() -> None:
         "selected_instance_count": 1,
         "preference_index": 1,
         "capacity_kind": "on_demand",
+        "job_queue": None,
+        "share": None,
         "pending_seconds": 90.0,
         "submissions": 1,
         "rounds": 0,
