@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import botocore.session
 import pytest
 from botocore.exceptions import ClientError
+from botocore.validate import ParamValidator
 
 from airflow_sm_prefer.sandbox import SandboxServer, Script, ScriptedRunner
 from tests.integration.aws import client
@@ -140,6 +142,75 @@ def test_more_submissions_than_five_a_second_are_throttled_as_batch_does(batch: 
     answer = refused.value.response
     assert answer["Error"]["Code"] == "TooManyRequestsException"
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 429
+
+
+def test_a_queue_of_compute_environments_is_for_the_rest_of_batch(batch: Any) -> None:
+    named = [{"order": 1, "computeEnvironment": "arn:aws:batch:us-east-1:123456789012:compute-environment/none"}]
+    with pytest.raises(ClientError) as refused:
+        batch.create_job_queue(jobQueueName="ec2", state="ENABLED", priority=1, computeEnvironmentOrder=named)
+    assert "none" in str(refused.value)
+    assert batch.describe_job_queues(jobQueues=["ec2"])["jobQueues"] == []
+
+
+def test_changes_reach_an_sqs_queue_by_eventbridge(server: SandboxServer, batch: Any) -> None:
+    sqs, events = client(server.endpoint_url, "sqs"), client(server.endpoint_url, "events")
+    url = sqs.create_queue(QueueName="changes")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    pattern = {"source": ["aws.batch"], "detail-type": ["Batch Service Job State Change"]}
+    events.put_rule(Name="changes", EventPattern=json.dumps(pattern))
+    events.put_targets(Rule="changes", Targets=[{"Id": "1", "Arn": arn}])
+    make_queue(batch, "told")
+    job_id = batch.submit_service_job(**submission("job", "told"))["jobId"]
+    statuses = []
+
+    def is_told() -> bool:
+        for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
+            event = json.loads(message["Body"])
+            assert event["resources"] == [f"arn:aws:batch:us-east-1:123456789012:service-job/{job_id}"]
+            statuses.append(event["detail"]["status"])
+        return "SUCCEEDED" in statuses
+
+    wait_for(is_told)
+    assert set(statuses) == {"RUNNABLE", "SCHEDULED", "STARTING", "RUNNING", "SUCCEEDED"}
+
+
+def test_every_answer_is_valid_by_botocores_model(server: SandboxServer, batch: Any) -> None:
+    policy = batch.create_scheduling_policy(
+        name="valid", quotaSharePolicy={"idleResourceAssignmentStrategy": "FIFO"}, tags={"a": "1"}
+    )
+    make_queue(batch, "valid", G5, schedulingPolicyArn=policy["arn"])
+    share = {
+        "quotaShareName": "red",
+        "jobQueue": "valid",
+        "capacityLimits": [{"maxCapacity": 2, "capacityUnit": G5}],
+        "resourceSharingConfiguration": {"strategy": "LEND"},
+        "preemptionConfiguration": {"inSharePreemption": "ENABLED"},
+    }
+    arn = batch.create_quota_share(**share)["quotaShareArn"]
+    jobs = [
+        batch.submit_service_job(**submission(f"long-{i}", "valid", quotaShareName="red", tags={"a": "1"}))
+        for i in range(3)
+    ]
+    wait_for(lambda: status(batch, jobs[1]["jobId"]) == "RUNNING")
+    check_shape("SubmitServiceJob", jobs[0])
+    check_shape("DescribeServiceJob", batch.describe_service_job(jobId=jobs[0]["jobId"]))
+    check_shape("ListServiceJobs", batch.list_service_jobs(jobQueue="valid"))
+    check_shape("GetJobQueueSnapshot", batch.get_job_queue_snapshot(jobQueue="valid"))
+    check_shape("DescribeJobQueues", batch.describe_job_queues())
+    check_shape("DescribeServiceEnvironments", batch.describe_service_environments())
+    check_shape("DescribeQuotaShare", batch.describe_quota_share(quotaShareArn=arn))
+    check_shape("ListQuotaShares", batch.list_quota_shares(jobQueue="valid"))
+    check_shape("DescribeSchedulingPolicies", batch.describe_scheduling_policies(arns=[policy["arn"]]))
+    for job in jobs:
+        batch.terminate_service_job(jobId=job["jobId"], reason="enough")
+
+
+def check_shape(operation: str, response: dict[str, Any]) -> None:
+    """Fail unless botocore's model has every member, with the right type."""
+    model = botocore.session.get_session().get_service_model("batch").operation_model(operation)
+    members = {key: value for key, value in response.items() if key != "ResponseMetadata"}
+    report = ParamValidator().validate(members, model.output_shape)
+    assert not report.has_errors(), report.generate_report()
 
 
 def test_the_rest_of_batch_is_still_there(batch: Any) -> None:
