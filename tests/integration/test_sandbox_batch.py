@@ -144,12 +144,16 @@ def test_more_submissions_than_five_a_second_are_throttled_as_batch_does(batch: 
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 429
 
 
-def test_a_queue_of_compute_environments_is_for_the_rest_of_batch(batch: Any) -> None:
-    named = [{"order": 1, "computeEnvironment": "arn:aws:batch:us-east-1:123456789012:compute-environment/none"}]
-    with pytest.raises(ClientError) as refused:
-        batch.create_job_queue(jobQueueName="ec2", state="ENABLED", priority=1, computeEnvironmentOrder=named)
-    assert "none" in str(refused.value)
-    assert batch.describe_job_queues(jobQueues=["ec2"])["jobQueues"] == []
+def test_queues_of_compute_environments_are_for_the_rest_of_batch(server: SandboxServer, batch: Any) -> None:
+    trust = json.dumps({"Version": "2012-10-17", "Statement": []})
+    iam = client(server.endpoint_url, "iam")
+    role = iam.create_role(RoleName="batch", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    made = batch.create_compute_environment(computeEnvironmentName="ec2", type="UNMANAGED", serviceRole=role)
+    order = [{"order": 1, "computeEnvironment": made["computeEnvironmentArn"]}]
+    batch.create_job_queue(jobQueueName="ec2", state="ENABLED", priority=1, computeEnvironmentOrder=order)
+    batch.update_job_queue(jobQueue="ec2", priority=2)
+    (shown,) = batch.describe_job_queues(jobQueues=["ec2"])["jobQueues"]
+    assert (shown["priority"], shown["computeEnvironmentOrder"]) == (2, order)
 
 
 def test_changes_reach_an_sqs_queue_by_eventbridge(server: SandboxServer, batch: Any) -> None:
