@@ -149,6 +149,8 @@ def _need(member: str, given: str | None, kind: str, *, needed: bool) -> None:
 def _check_active(estate: Estate, queue: Queue, share: str, elapsed: float) -> None:
     policy = policy_of(estate, queue)
     assert isinstance(policy, FairShare)
+    if len(estate.live.get(queue.arn, ())) + len(queue.used) < MAX_ACTIVE_SHARES:
+        return  # there can't be so many
     active = policy.active_shares(snapshot_of(estate, queue, elapsed)) | {job.share for job in estate.live_in(queue)}
     if share not in active and len(active) >= MAX_ACTIVE_SHARES:
         raise client_error(f"JobQueue {queue.arn} has {MAX_ACTIVE_SHARES} active share identifiers, which is the limit")

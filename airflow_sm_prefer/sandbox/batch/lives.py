@@ -32,6 +32,9 @@ from airflow_sm_prefer.sandbox.pace import Moment
 STARTED = frozenset({"Downloading", "Training", "Uploading"})
 """The secondary statuses of a training job that has its instances (service-job-status)."""
 
+SHORTEST_RETRY_SECONDS = 1.0
+"""After a shortage at least: a job that finds none at once can't be tried without end at one instant."""
+
 LIMIT_TEXT = "Terminated by JobStateTimeLimit action due to reason: "
 
 
@@ -179,7 +182,7 @@ class Lives:
         job.short_of = attempt.name
         is_first = not job.shortage_spent
         job.shortage_spent += max(now.elapsed - attempt.scheduled, 1e-6)
-        job.not_before = now.elapsed + self._engine.settings.batch_retry_seconds
+        job.not_before = now.elapsed + max(SHORTEST_RETRY_SECONDS, self._engine.settings.batch_retry_seconds)
         job.wait(now, SHORTAGE_REASON)
         self._changed(job, now)
         if is_first:
