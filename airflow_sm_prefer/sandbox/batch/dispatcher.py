@@ -224,8 +224,7 @@ class Dispatcher:
 
     def _preempt(self, estate: Estate, decision: Decision, now: Moment) -> None:
         for one in decision.preempt:
-            if estate.jobs[one.beneficiary.id].not_before <= now.elapsed:
-                self.lives.stop(estate.jobs[one.victim.id], CAUSES[one.reason], now)
+            self.lives.stop(estate.jobs[one.victim.id], CAUSES[one.reason], now)
 
     def _place(self, estate: Estate, queue: Queue, decision: Decision, now: Moment) -> None:
         """Place jobs; one that waits after a shortage holds up those behind it, of its share at least."""

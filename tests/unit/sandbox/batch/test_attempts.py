@@ -233,6 +233,22 @@ class TestShortage:
         assert bench.status(job) == "FAILED"
 
 
+    def test_a_shortage_that_is_over_does_not_count_any_more(self):
+        bench = BatchBench({"AWSBatch*": Script.fails("AlgorithmError: ", 50)}, capacity={CPU: 0})
+        bench.fifo(jobStateTimeLimitActions=[limit(SHORTAGE)])
+        job = bench.submit(payload=cpu_job(), retryStrategy={"attempts": 2})
+        bench.advance(500)
+        bench.sandbox.change(capacity={CPU: 1})
+        bench.advance(70)
+        assert bench.status(job) == "RUNNING"
+        bench.sandbox.change(capacity={CPU: 0})
+        bench.advance(500)
+        assert bench.status(job) == "RUNNABLE"
+        assert bench.describe(job)["statusReason"] == SHORTAGE_REASON
+        bench.advance(200)
+        assert bench.status(job) == "FAILED"
+
+
 class TestMisconfiguration:
     def test_a_job_larger_than_its_environment_blocks_the_queue_and_says_why(self):
         bench = BatchBench()
@@ -311,6 +327,18 @@ class TestStopping:
         bench.advance(51)
         shown = bench.describe(job)
         assert (shown["status"], shown["statusReason"]) == ("FAILED", "enough")
+
+    def test_a_job_that_stops_holds_its_instances_until_it_has_stopped(self):
+        bench = BatchBench({"AWSBatchslow*": Script(seconds=1000, stop_seconds=50)})
+        bench.fifo()
+        slow = bench.submit("slow")
+        bench.call("TerminateServiceJob", {"jobId": slow, "reason": "enough"})
+        bench.advance(10)
+        after = bench.submit("after")
+        bench.advance(10)
+        assert bench.statuses(slow, after) == ["RUNNING", "RUNNABLE"]
+        bench.advance(31)
+        assert bench.statuses(slow, after) == ["FAILED", "RUNNING"]
 
     def test_a_job_that_waits_for_capacity_is_terminated_and_not_queued_again(self):
         bench = BatchBench(capacity={G5: 0})
