@@ -27,6 +27,7 @@ class Ledger:
         self._placed: dict[Account, list[Placed]] = {}
         self._granted = Counter[Account]()
         self._withheld = Counter[str]()
+        self._awaited: set[str] = set()
 
     @classmethod
     def of(cls, snapshot: Snapshot, shares: Iterable[QuotaShare], *, stopping: bool) -> Ledger:
@@ -46,6 +47,7 @@ class Ledger:
         other._placed = {account: list(jobs) for account, jobs in self._placed.items()}
         other._granted = self._granted.copy()
         other._withheld = self._withheld.copy()
+        other._awaited = self._awaited.copy()
         for victim in victims:
             other._placed[_account(victim.job)].remove(victim)
             other._count(victim.job, -victim.job.instances)
@@ -62,10 +64,18 @@ class Ledger:
         That is what is free, if its share's own limits hold it, else what others lend.
         """
         instance_type = job.instance_type
-        if self.owns_room(job):
-            self._free[instance_type] = 0
+        if self.is_covered(job):
+            self._free[instance_type] = min(0, self._free[instance_type])
+            self._awaited.add(instance_type)
         elif self._held[_account(job)] + job.instances <= self.most(job):
             self._withheld[instance_type] = self._pool(instance_type)
+
+    def is_awaited(self, instance_type: str) -> bool:
+        """Whether the next free instances of a type go to a job that its share's own limits hold.
+
+        It only waits so where the shares' limits come to more than the environment's.
+        """
+        return instance_type in self._awaited
 
     def share(self, job: Job) -> QuotaShare:
         """Return a job's quota share; one that isn't there has no limits."""

@@ -15,7 +15,8 @@ def make_room(job: Job, ledger: Ledger) -> Victims:
 
     In-share preemption first brings the job within its share's own limits: jobs of lower priority in the same share
     give way. Cross-share preemption then takes back what other shares hold above their limits. A job that its share's
-    own limits don't hold, those of lower priority aside, preempts nobody: it waits for idle instances.
+    own limits don't hold, those of lower priority aside, preempts nobody: it waits for idle instances. Nor does one
+    before which a job of another share would get what the victims leave.
 
     AWS says that it considers how many instances a job borrows, priorities and run times, in a heuristic that it
     doesn't publish. Here the first to go are jobs whose instances are all borrowed, then the lowest priority, then the
@@ -23,7 +24,7 @@ def make_room(job: Job, ledger: Ledger) -> Victims:
 
     Source: https://docs.aws.amazon.com/batch/latest/userguide/preemption.html
     """
-    if not ledger.is_covered(job):
+    if not ledger.is_covered(job) or ledger.is_awaited(job.instance_type):
         return ()
     borrowed = ledger.borrowed(job.instance_type)
     lenders_want = [placed for placed, amount in borrowed.items() if amount and placed.job.share != job.share]
@@ -48,7 +49,7 @@ def make_room(job: Job, ledger: Ledger) -> Victims:
 def _by_cost(candidates: Iterable[Placed], borrowed: Mapping[Placed, int]) -> list[Placed]:
     """Sort jobs, those whose end costs least first."""
     latest_first = sorted(candidates, key=lambda placed: (placed.placed_at, placed.job.arrival), reverse=True)
-    return sorted(latest_first, key=lambda placed: (placed.job.instances - borrowed[placed], placed.job.priority or 0))
+    return sorted(latest_first, key=lambda placed: (borrowed[placed] < placed.job.instances, placed.job.priority or 0))
 
 
 def _fewest(candidates: list[Placed], *, enough: Callable[[tuple[Placed, ...]], bool]) -> tuple[Placed, ...]:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from airflow_sm_prefer.scheduling.ledger import Ledger
 from airflow_sm_prefer.scheduling.preemption import make_room
 from airflow_sm_prefer.scheduling.quota_shares import QuotaShare
-from airflow_sm_prefer.scheduling.snapshot import Blocked, BlockedReason, Decision, Job, Preemption, Snapshot
+from airflow_sm_prefer.scheduling.snapshot import (
+    Blocked,
+    BlockedReason,
+    Decision,
+    Job,
+    Preemption,
+    PreemptionReason,
+    Snapshot,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,12 @@ class _Line:
         """Turn to the next job of the head's share."""
         self._waiting[job.share].pop()
 
+    def put_back(self, job: Job) -> None:
+        """Let a job that is preempted take its old place among its share's jobs."""
+        jobs = self._waiting[job.share]
+        jobs.append(job)
+        jobs.sort(key=lambda job: job.rank, reverse=True)
+
     def close(self, job: Job) -> None:
         """Pass over the rest of the head's share."""
         self._waiting[job.share].clear()
@@ -110,8 +124,12 @@ class _Round:
             self._line.close(job)
 
     def _prepare(self, job: Job) -> None:
-        """Deal with a job behind one that waits: it may call back what is its share's own, so that both wait once."""
-        if self._soon.is_covered(job) and (self._soon.fits(job) or self._preempt_for(job)):
+        """Deal with a job behind one that waits: it may call back what is its share's own, so that both wait once.
+
+        It isn't to be passed by one that is preempted in its share now, and comes back to its old place.
+        """
+        comes_back = any(job is one.victim for one in self._preempt)
+        if self._soon.is_covered(job) and (self._soon.fits(job) or (not comes_back and self._preempt_for(job))):
             self._grant(job)
         else:
             self._line.close(job)
@@ -130,6 +148,9 @@ class _Round:
         victims = make_room(job, self._soon)
         self._preempt.extend(Preemption(victim.job, job, reason) for victim, reason in victims)
         self._soon = self._soon.without(victim for victim, _ in victims)
+        for victim, reason in victims:
+            if reason is PreemptionReason.IN_SHARE:
+                self._line.put_back(victim.job)
         return bool(victims)
 
     def _misconfigured(self, job: Job) -> BlockedReason | None:

@@ -292,7 +292,7 @@ RECLAIMING = {
             [job("own", 4, share="B")],
             [
                 placed("part", 6, share="A", at=9),
-                placed("rc", share="C", at=1),
+                placed("rc", share="C", at=1, priority=9),
                 placed("all", 2, share="C", at=2, priority=9),
             ],
         ),
@@ -305,7 +305,7 @@ RECLAIMING = {
             [job("own", 2, share="B")],
             [
                 placed("part", 6, share="A", at=9),
-                placed("rc", share="C", at=1),
+                placed("rc", share="C", at=1, priority=9),
                 placed("all", 2, share="C", at=2, priority=9),
             ],
         ),
@@ -505,6 +505,23 @@ IN_SHARE = {
         ),
         preempt=(("low", "high", IN), ("lent", "high", CROSS)),
     ),
+    "not where another share's earlier job would get what the victim leaves": Case(
+        (borrowing("A", 4, in_share_preemption=True), reserving("B", 4)),
+        typed(
+            4,
+            [job("earlier", 2, share="B", at=1), job("high", 2, share="A", at=2, priority=2)],
+            [placed("low", 4, share="A")],
+        ),
+    ),
+    "but where that needs another type": Case(
+        (borrowing("A", 4, in_share_preemption=True), reserving("B", {P5: 4})),
+        typed(
+            {P4: 4, P5: 4},
+            [job("earlier", 4, share="B", at=1, instance_type=P5), job("high", 2, share="A", at=2, priority=2)],
+            [placed("low", 4, share="A"), placed("p5", share="B", instance_type=P5)],
+        ),
+        preempt=(("low", "high", IN),),
+    ),
     "what can be taken back isn't taken from its own share": Case(
         (borrowing("A", 6, in_share_preemption=True), borrowing("B", 2)),
         typed(
@@ -527,6 +544,33 @@ IN_SHARE = {
             [placed("low1", 2, share="A", at=1), placed("low2", 2, share="A", at=2)],
         ),
         preempt=(("low2", "first", IN), ("low1", "second", IN)),
+    ),
+    "the lowest priority goes, though it has more instances": Case(
+        (TEAM,),
+        typed(
+            4,
+            [job("high", share="A", priority=2)],
+            [placed("low", 3, share="A", at=1), placed("middle", share="A", at=2, priority=1)],
+        ),
+        preempt=(("low", "high", IN),),
+    ),
+    "nobody is preempted for a job that the first victim would pass when it comes back": Case(
+        (TEAM,),
+        typed(
+            4,
+            [job("first", 3, share="A", at=8, priority=3), job("second", share="A", at=9, priority=2)],
+            [placed("low", share="A", at=1), placed("middle", 3, share="A", at=2, priority=2)],
+        ),
+        preempt=(("middle", "first", IN),),
+    ),
+    "a victim that fits beside the one it made room for keeps its place before others": Case(
+        (TEAM,),
+        typed(
+            4,
+            [job("first", share="A", at=8, priority=3), job("second", share="A", at=9, priority=2)],
+            [placed("middle", 3, share="A", at=2, priority=2), placed("same", share="A", at=1, priority=3)],
+        ),
+        preempt=(("middle", "first", IN),),
     ),
     "a job that was just placed isn't preempted": Case(
         (TEAM,),
