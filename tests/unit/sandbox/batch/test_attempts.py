@@ -232,7 +232,6 @@ class TestShortage:
         bench.advance(2)
         assert bench.status(job) == "FAILED"
 
-
     def test_a_shortage_that_is_over_does_not_count_any_more(self):
         bench = BatchBench({"AWSBatch*": Script.fails("AlgorithmError: ", 50)}, capacity={CPU: 0})
         bench.fifo(jobStateTimeLimitActions=[limit(SHORTAGE)])
