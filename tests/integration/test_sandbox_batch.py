@@ -6,10 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import botocore.session
 import pytest
 from botocore.exceptions import ClientError
-from botocore.validate import ParamValidator
 
 from airflow_sm_prefer.sandbox import SandboxServer, Script, ScriptedRunner
 from tests.integration.aws import client
@@ -176,45 +174,6 @@ def test_changes_reach_an_sqs_queue_by_eventbridge(server: SandboxServer, batch:
 
     wait_for(is_told)
     assert set(statuses) == {"RUNNABLE", "SCHEDULED", "STARTING", "RUNNING", "SUCCEEDED"}
-
-
-def test_every_answer_is_valid_by_botocores_model(server: SandboxServer, batch: Any) -> None:
-    policy = batch.create_scheduling_policy(
-        name="valid", quotaSharePolicy={"idleResourceAssignmentStrategy": "FIFO"}, tags={"a": "1"}
-    )
-    make_queue(batch, "valid", G5, schedulingPolicyArn=policy["arn"])
-    share = {
-        "quotaShareName": "red",
-        "jobQueue": "valid",
-        "capacityLimits": [{"maxCapacity": 2, "capacityUnit": G5}],
-        "resourceSharingConfiguration": {"strategy": "LEND"},
-        "preemptionConfiguration": {"inSharePreemption": "ENABLED"},
-    }
-    arn = batch.create_quota_share(**share)["quotaShareArn"]
-    jobs = [
-        batch.submit_service_job(**submission(f"long-{i}", "valid", quotaShareName="red", tags={"a": "1"}))
-        for i in range(3)
-    ]
-    wait_for(lambda: status(batch, jobs[1]["jobId"]) == "RUNNING")
-    check_shape("SubmitServiceJob", jobs[0])
-    check_shape("DescribeServiceJob", batch.describe_service_job(jobId=jobs[0]["jobId"]))
-    check_shape("ListServiceJobs", batch.list_service_jobs(jobQueue="valid"))
-    check_shape("GetJobQueueSnapshot", batch.get_job_queue_snapshot(jobQueue="valid"))
-    check_shape("DescribeJobQueues", batch.describe_job_queues())
-    check_shape("DescribeServiceEnvironments", batch.describe_service_environments())
-    check_shape("DescribeQuotaShare", batch.describe_quota_share(quotaShareArn=arn))
-    check_shape("ListQuotaShares", batch.list_quota_shares(jobQueue="valid"))
-    check_shape("DescribeSchedulingPolicies", batch.describe_scheduling_policies(arns=[policy["arn"]]))
-    for job in jobs:
-        batch.terminate_service_job(jobId=job["jobId"], reason="enough")
-
-
-def check_shape(operation: str, response: dict[str, Any]) -> None:
-    """Fail unless botocore's model has every member, with the right type."""
-    model = botocore.session.get_session().get_service_model("batch").operation_model(operation)
-    members = {key: value for key, value in response.items() if key != "ResponseMetadata"}
-    report = ParamValidator().validate(members, model.output_shape)
-    assert not report.has_errors(), report.generate_report()
 
 
 def test_the_rest_of_batch_is_still_there(batch: Any) -> None:
