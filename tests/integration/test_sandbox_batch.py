@@ -142,6 +142,20 @@ def test_more_submissions_than_five_a_second_are_throttled_as_batch_does(batch: 
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 429
 
 
+def test_faults_are_answered_as_batch_answers() -> None:
+    faults = [
+        {"operation": "DescribeJobQueues", "error": "ServerException"},
+        {"operation": "DescribeServiceEnvironments", "error": "TooManyRequestsException"},
+    ]
+    with SandboxServer({"call_faults": faults}) as faulty:
+        once = client(faulty.endpoint_url, "batch", retries={"total_max_attempts": 1})
+        with pytest.raises(once.exceptions.ServerException):
+            once.describe_job_queues()
+        with pytest.raises(ClientError, match="TooManyRequestsException"):
+            once.describe_service_environments()
+        assert once.describe_job_queues()["jobQueues"] == []
+
+
 def test_queues_of_compute_environments_are_for_the_rest_of_batch(server: SandboxServer, batch: Any) -> None:
     trust = json.dumps({"Version": "2012-10-17", "Statement": []})
     iam = client(server.endpoint_url, "iam")

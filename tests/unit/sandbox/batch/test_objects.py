@@ -8,7 +8,7 @@ import pytest
 
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError
-from tests.unit.sandbox.batch.bench import BatchBench
+from tests.unit.sandbox.batch.bench import BatchBench, submission
 from tests.unit.sandbox.builders import CPU, G5, P4D, P5
 
 QUOTA = {"idleResourceAssignmentStrategy": "FIFO"}
@@ -261,6 +261,18 @@ class TestDelay:
         assert statuses() == ["VALID", "DELETING"]
         bench.advance(30)
         assert statuses() == ["VALID"]
+
+
+def test_a_queue_and_a_share_that_are_still_being_created_take_no_jobs():
+    bench = BatchBench(settings={"batch_object_seconds": 30})
+    bench.managed()
+    request = submission(queue="managed", quotaShareName="red")
+    assert "is not VALID" in refused(bench, "SubmitServiceJob", **request)
+    bench.advance(30)
+    bench.share("red")
+    assert "doesn't accept jobs" in refused(bench, "SubmitServiceJob", **request)
+    bench.advance(30)
+    assert bench.status(bench.submit(queue="managed", quotaShareName="red")) == "RUNNING"
 
 
 def test_everybody_has_their_own():
