@@ -5,9 +5,10 @@ It has no thread and no clock of its own: the engine tells it of moments and of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
+from uuid import UUID, uuid4
 
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.batch.due import Due
@@ -49,20 +50,25 @@ class Dispatcher:
         engine: Has the training jobs, the time and the lock; its callers hold it.
         maker: Makes training jobs.
         spec: What every account begins with.
+        new_id: Makes the ids of service jobs, and the digits in names of training jobs.
 
     Attributes:
         engine: The engine.
+        new_id: Makes ids.
         estates: What each account has in each Region.
         lives: The moves of service jobs.
         numbers: How many service jobs there have been.
     """
 
-    def __init__(self, engine: Engine, maker: TrainingMaker, spec: BatchSpec) -> None:
+    def __init__(
+        self, engine: Engine, maker: TrainingMaker, spec: BatchSpec, new_id: Callable[[], UUID] = uuid4
+    ) -> None:
         self.engine = engine
         self._spec = spec
+        self.new_id = new_id
         self._due = Due()
         self.estates: dict[Caller, Estate] = {}
-        self.lives = Lives(engine, self._due, self.estate, maker)
+        self.lives = Lives(engine, self._due, self.estate, maker, new_id)
         self.numbers = 0
         self._new: list[ServiceJob] = []
         self._ended: dict[int, Job] = {}

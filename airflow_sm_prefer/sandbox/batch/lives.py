@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import UUID
 
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError
@@ -46,10 +47,19 @@ class Lives:
         due: Has the alarms.
         estate_of: Finds what a service job's account has.
         maker: Makes training jobs.
+        new_id: Gives each training job's name its digits.
     """
 
-    def __init__(self, engine: Engine, due: Due, estate_of: Callable[[Caller], Estate], maker: TrainingMaker) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        due: Due,
+        estate_of: Callable[[Caller], Estate],
+        maker: TrainingMaker,
+        new_id: Callable[[], UUID],
+    ) -> None:
         self._engine, self._due, self._estate_of, self._maker = engine, due, estate_of, maker
+        self._new_id = new_id
         self._behind: dict[int, ServiceJob] = {}  # by the numbers of live training jobs
 
     # A job comes, and waits
@@ -96,7 +106,7 @@ class Lives:
     def place(self, job: ServiceJob, now: Moment) -> None:
         """Make a training job for a RUNNABLE job."""
         self._carry_usage(job, now)
-        attempt = Attempt(name=attempt_name(job.request))
+        attempt = Attempt(name=attempt_name(job.request, self._new_id().hex))
         try:
             attempt.arn = self._maker.make(job, attempt.name, now)
         except ApiError as refused:
