@@ -240,7 +240,7 @@ class Dispatcher:
         for seen in decision.place:
             job = estate.jobs[seen.id]
             line = seen.share if is_managed else None
-            if line in held_up or not job.is_live:
+            if line in held_up:
                 continue
             if job.not_before > now.elapsed:
                 held_up.add(line)

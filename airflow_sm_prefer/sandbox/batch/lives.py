@@ -122,10 +122,8 @@ class Lives:
         self._changed(job, now)
 
     def follow(self, training: Job) -> None:
-        """Take over how far a training job has come."""
-        job = self._behind.get(training.number)
-        if job is None or not training.is_live:
-            return
+        """Take over how far a live training job has come that belongs to a service job."""
+        job = self._behind[training.number]
         now = Moment(training.modified, training.changed)
         if job.status == SCHEDULED and training.secondary in STARTED:
             job.start(now)
@@ -152,12 +150,11 @@ class Lives:
 
     def conclude(self, training: Job, now: Moment) -> None:
         """Take over how a training job has ended."""
-        job = self._behind.get(training.number)
-        if job is None or job.live is None:
-            return
+        job = self._behind[training.number]
         self._carry_usage(job, now)
         del self._behind[training.number]
         attempt = job.live
+        assert attempt is not None
         attempt.stopped, attempt.reason = training.ended, retries.reason_of(training)
         if training.status == "Completed":
             job.attempts.append(attempt)

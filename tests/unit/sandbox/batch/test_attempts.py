@@ -205,11 +205,26 @@ class TestShortage:
 
     def test_a_job_that_waits_for_its_next_try_holds_up_those_behind_it(self):
         bench = BatchBench(capacity={CPU: 0})
-        bench.fifo()
+        bench.fifo(2)
         bench.submit("first", payload=cpu_job())
+        bench.advance(1)
         behind = bench.submit("behind")
         bench.advance(30)
         assert bench.status(behind) == "RUNNABLE"
+        bench.sandbox.change(capacity={CPU: 1})
+        bench.advance(30)
+        assert bench.status(behind) == "RUNNING"
+
+    def test_in_quota_management_it_holds_up_its_own_share_only(self):
+        bench = BatchBench(capacity={G5: 0}, settings={"pending_expiry": "failed", "default_pending_seconds": "30m"})
+        bench.managed(4)
+        bench.share("red")
+        bench.share("blue")
+        bench.submit("first", "managed", quotaShareName="red")
+        bench.advance(1801)
+        red, blue = (bench.submit(share, "managed", quotaShareName=share) for share in ("red", "blue"))
+        bench.advance(30)
+        assert bench.statuses(red, blue) == ["RUNNABLE", "SCHEDULED"]
 
     def test_the_time_limit_counts_what_was_scheduled_in_vain(self):
         bench = BatchBench(capacity={P5: 0}, settings={"batch_retry_seconds": 100})
