@@ -65,6 +65,6 @@ def too_many_requests() -> ApiError:
     """More calls of AWS Batch a second than the account may make.
 
     Batch throttles with another code and status than SageMaker; both are in botocore's list of those to try again.
-    Seen: https://github.com/nextflow-io/nextflow/issues/1079
+    Seen: https://github.com/ASFHyP3/hyp3/issues/1676
     """
     return ApiError("TooManyRequestsException", "Too Many Requests", 429)

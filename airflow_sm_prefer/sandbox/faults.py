@@ -18,11 +18,16 @@ INTERNAL_ERROR = "InternalServerError: We encountered an internal error. Please 
 
 
 class CallError(StrEnum):
-    """What a faulty call is answered with; ``drop`` is no answer at all."""
+    """What a faulty call is answered with; ``drop`` is no answer at all.
+
+    TooManyRequestsException and ServerException are AWS Batch's, ThrottlingException and InternalFailure SageMaker's.
+    """
 
     DROP = "drop"
     THROTTLING = "ThrottlingException"
+    TOO_MANY_REQUESTS = "TooManyRequestsException"
     INTERNAL_FAILURE = "InternalFailure"
+    SERVER_EXCEPTION = "ServerException"
     UNAVAILABLE = "ServiceUnavailable"
     ACCESS_DENIED = "AccessDeniedException"
     EXPIRED_TOKEN = "ExpiredTokenException"  # noqa: S105 - an error code
@@ -30,7 +35,9 @@ class CallError(StrEnum):
 
 _ANSWERS = {
     CallError.THROTTLING: (400, "Rate exceeded"),
+    CallError.TOO_MANY_REQUESTS: (429, "Too Many Requests"),
     CallError.INTERNAL_FAILURE: (500, "The request processing has failed because of an unknown error."),
+    CallError.SERVER_EXCEPTION: (500, "An internal error has occurred."),
     CallError.UNAVAILABLE: (503, "The service is unavailable. Please retry."),
     CallError.ACCESS_DENIED: (400, "User is not authorized to perform this operation."),
     CallError.EXPIRED_TOKEN: (400, "The security token included in the request is expired"),

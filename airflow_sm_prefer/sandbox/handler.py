@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 MOST_BYTES = 65_536
 """How long a request may be; a longer one goes the usual way."""
 
-_START = b"POST / HTTP/1.1\r\n"
+_START = re.compile(rb"POST (/|/v1/[a-z]+) HTTP/1\.1\r\n")
+"""Of an operation that a header names, or one that the path names, as AWS Batch's do."""
+
 _END = b"\r\n\r\n"
 _FIELDS = re.compile(r"^([A-Za-z0-9-]+):[ \t]*([^\r\n]*?)[ \t]*\r\n", re.MULTILINE)
 _LENGTH = re.compile("[0-9]{1,9}")
@@ -38,7 +40,7 @@ _UNUSUAL = frozenset({"Expect", "Transfer-Encoding", "Upgrade"})
 class Answerer(Protocol):
     """What knows the answers: the WSGI application of the server."""
 
-    def answer(self, headers: Mapping[str, str], body: bytes) -> Answer | None:
+    def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer | None:
         """Answer a call of the sandbox's own; None is for all else.
 
         Raises:
@@ -51,11 +53,13 @@ class Head:
     """What comes before the body of a plain request.
 
     Attributes:
+        path: What it asks for.
         headers: With their names in title case.
         size: How long it is, in bytes.
         total: How long the request is, the body included.
     """
 
+    path: str
     headers: Mapping[str, str]
     size: int
     total: int
@@ -64,16 +68,17 @@ class Head:
 def plain_head(received: bytes) -> Head | None:
     """Return the head of a request that is plain, or None.
 
-    Plain is a POST of ``/`` with a length, whose headers each stand on one line, once, and are no wish about the
+    Plain is a POST of a plain path with a length, whose headers each stand on one line, once, and are no wish about the
     connection but to keep it.
 
     Args:
         received: The first bytes of the request.
     """
     head, end, _ = received.partition(_END)
-    if not end or not head.startswith(_START):
+    start = _START.match(head)
+    if not end or start is None:
         return None
-    lines = head[len(_START) :].decode("latin-1") + "\r\n"
+    lines = head[start.end() :].decode("latin-1") + "\r\n"
     fields = _FIELDS.findall(lines)
     headers = {name.title(): value for name, value in fields}
     if not lines.count("\n") == len(fields) == len(headers) or not _UNUSUAL.isdisjoint(headers):
@@ -84,7 +89,7 @@ def plain_head(received: bytes) -> Head | None:
     if not _LENGTH.fullmatch(length):
         return None
     size = len(head) + len(end)
-    return Head(headers, size, size + int(length))
+    return Head(start.group(1).decode(), headers, size, size + int(length))
 
 
 class Server(ThreadedWSGIServer):
@@ -137,16 +142,16 @@ class Handler(backdrop.QuietHandler):
         if len(received) < head.total:
             # It ended before its length: nobody waits for an answer to it.
             raise ConnectionResetError
-        answer = self._answer(head.headers, received[head.size : head.total])
+        answer = self._answer(head, received[head.size : head.total])
         if answer is None:
             return False
         self.connection.recv(head.total, socket.MSG_WAITALL)
         self.wfile.write(self._written(answer))
         return True
 
-    def _answer(self, headers: Mapping[str, str], body: bytes) -> Answer | None:
+    def _answer(self, head: Head, body: bytes) -> Answer | None:
         try:
-            return cast("Answerer", self.server.app).answer(headers, body)
+            return cast("Answerer", self.server.app).answer(head.path, head.headers, body)
         except DroppedConnection:
             self.connection.shutdown(socket.SHUT_RDWR)
             raise ConnectionResetError from None

@@ -74,7 +74,7 @@ class Settings:
         max_preferences: How long an instance preference list may be.
         allow_unknown_types: Accept instance types that the installed botocore doesn't know.
         batch_object_seconds: How long Batch's environments, queues and quota shares are CREATING, UPDATING, DELETING.
-        batch_retry_seconds: How long Batch waits after a shortage before it makes another training job.
+        batch_retry_seconds: How long Batch waits after a shortage before it makes another training job; 1 at least.
         batch_token_repeat: What SubmitServiceJob does with a clientToken that it has seen.
         batch_preferences: What becomes of a service job with a preference list.
     """

@@ -66,10 +66,11 @@ class Endpoint:
         except (NotImplementedError, OperationNotFoundError) as gap:
             return _missing(request, gap)(environ, start_response)
 
-    def answer(self, headers: Mapping[str, str], body: bytes) -> protocol.Answer | None:
-        """Answer a call of the sandbox's own that comes without a query; None is for all else.
+    def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> protocol.Answer | None:
+        """Answer a call of the sandbox's own that is a POST without a query; None is for all else.
 
         Args:
+            path: Without anything that would have to be decoded.
             headers: With their names in title case.
             body: All of it.
 
@@ -81,10 +82,10 @@ class Endpoint:
             scope = guards.signed_scope(headers, "")
         except guards.Refused:
             return None
-        operation = protocol.operation_name(headers.get("X-Amz-Target", ""))
+        operation, in_path = _operation("POST", path, headers, scope)
         if not self._has(operation, scope):
             return None
-        return self._call(operation, scope, lambda: protocol.read(SERVICES[scope.service], operation, body))
+        return self._call(operation, scope, lambda: _read(operation, scope, body, in_path, {}))
 
     def _has(self, operation: str, scope: guards.Scope) -> bool:
         service = SERVICES.get(scope.service)
@@ -103,19 +104,13 @@ class Endpoint:
 
     def _ours(self, request: Request, scope: guards.Scope) -> Response | None:
         """Answer a call that is the sandbox's, or leave it to moto."""
-        operation, in_path = _operation(request, scope)
+        operation, in_path = _operation(request.method, request.path, dict(request.headers), scope)
         if not self._has(operation, scope):
             return None
         body = request.get_data(cache=True)
-        service = SERVICES[scope.service]
-
-        def read() -> dict[str, Any]:
-            if service in REST_SERVICES:
-                return rest.read(service, operation, body, in_path, request.args.to_dict(flat=False))
-            return protocol.read(service, operation, body)
-
+        query = request.args.to_dict(flat=False)
         try:
-            answer = self._call(operation, scope, read)
+            answer = self._call(operation, scope, lambda: _read(operation, scope, body, in_path, query))
         except DroppedConnection:
             _hang_up(request)
         if answer is None:
@@ -126,11 +121,23 @@ class Endpoint:
         return Response(content, status, headers)
 
 
-def _operation(request: Request, scope: guards.Scope) -> tuple[str, dict[str, str]]:
+def _operation(
+    method: str, path: str, headers: Mapping[str, str], scope: guards.Scope
+) -> tuple[str, Mapping[str, str]]:
     """Return the name of a request's operation, empty if it has none, and the members that its path holds."""
     if scope.service in REST_SERVICES:
-        return rest.operation_of(SERVICES[scope.service], request.method, request.path) or ("", {})
-    return protocol.operation_name(request.headers.get("X-Amz-Target", "")), {}
+        return rest.operation_of(SERVICES[scope.service], method, path) or ("", {})
+    return protocol.operation_name(headers.get("X-Amz-Target", "")), {}
+
+
+def _read(
+    operation: str, scope: guards.Scope, body: bytes, in_path: Mapping[str, str], query: Mapping[str, list[str]]
+) -> dict[str, Any]:
+    """Return a request in botocore's shape."""
+    service = SERVICES[scope.service]
+    if service in REST_SERVICES:
+        return rest.read(service, operation, body, in_path, query)
+    return protocol.read(service, operation, body)
 
 
 def _missing(request: Request, gap: Exception) -> Response:

@@ -142,6 +142,54 @@ def test_more_submissions_than_five_a_second_are_throttled_as_batch_does(batch: 
     assert answer["ResponseMetadata"]["HTTPStatusCode"] == 429
 
 
+def test_faults_are_answered_as_batch_answers() -> None:
+    faults = [
+        {"operation": "DescribeJobQueues", "error": "ServerException"},
+        {"operation": "DescribeServiceEnvironments", "error": "TooManyRequestsException"},
+    ]
+    with SandboxServer({"call_faults": faults}) as faulty:
+        once = client(faulty.endpoint_url, "batch", retries={"total_max_attempts": 1})
+        with pytest.raises(once.exceptions.ServerException):
+            once.describe_job_queues()
+        with pytest.raises(ClientError, match="TooManyRequestsException"):
+            once.describe_service_environments()
+        assert once.describe_job_queues()["jobQueues"] == []
+
+
+def test_queues_of_compute_environments_are_for_the_rest_of_batch(server: SandboxServer, batch: Any) -> None:
+    trust = json.dumps({"Version": "2012-10-17", "Statement": []})
+    iam = client(server.endpoint_url, "iam")
+    role = iam.create_role(RoleName="batch", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    made = batch.create_compute_environment(computeEnvironmentName="ec2", type="UNMANAGED", serviceRole=role)
+    order = [{"order": 1, "computeEnvironment": made["computeEnvironmentArn"]}]
+    batch.create_job_queue(jobQueueName="ec2", state="ENABLED", priority=1, computeEnvironmentOrder=order)
+    batch.update_job_queue(jobQueue="ec2", priority=2)
+    (shown,) = batch.describe_job_queues(jobQueues=["ec2"])["jobQueues"]
+    assert (shown["priority"], shown["computeEnvironmentOrder"]) == (2, order)
+
+
+def test_changes_reach_an_sqs_queue_by_eventbridge(server: SandboxServer, batch: Any) -> None:
+    sqs, events = client(server.endpoint_url, "sqs"), client(server.endpoint_url, "events")
+    url = sqs.create_queue(QueueName="changes")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    pattern = {"source": ["aws.batch"], "detail-type": ["Batch Service Job State Change"]}
+    events.put_rule(Name="changes", EventPattern=json.dumps(pattern))
+    events.put_targets(Rule="changes", Targets=[{"Id": "1", "Arn": arn}])
+    make_queue(batch, "told")
+    job_id = batch.submit_service_job(**submission("job", "told"))["jobId"]
+    statuses = []
+
+    def is_told() -> bool:
+        for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", []):
+            event = json.loads(message["Body"])
+            assert event["resources"] == [f"arn:aws:batch:us-east-1:123456789012:service-job/{job_id}"]
+            statuses.append(event["detail"]["status"])
+        return "SUCCEEDED" in statuses
+
+    wait_for(is_told)
+    assert set(statuses) == {"RUNNABLE", "SCHEDULED", "STARTING", "RUNNING", "SUCCEEDED"}
+
+
 def test_the_rest_of_batch_is_still_there(batch: Any) -> None:
     made = batch.register_job_definition(
         jobDefinitionName="container",

@@ -1,7 +1,7 @@
 """AWS's page on getting started with Batch for SageMaker Training, by the AWS CLI against the sandbox.
 
-The commands are those of https://docs.aws.amazon.com/batch/latest/userguide/getting-started-sagemaker.html, in its order
-and with options of our own.
+The commands are those of https://docs.aws.amazon.com/batch/latest/userguide/getting-started-sagemaker.html, in its
+order and with options of our own.
 """
 
 from __future__ import annotations

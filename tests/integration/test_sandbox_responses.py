@@ -16,6 +16,7 @@ from airflow_sm_prefer.sandbox import Sandbox, Script, ScriptedRunner
 from airflow_sm_prefer.sandbox.runs import Ending
 from airflow_sm_prefer.sandbox.server import SandboxServer
 from tests.integration import aws
+from tests.integration.batch_calls import call_everything
 from tests.unit.sandbox.builders import CPU, G5, P5, PLAN, prefer, processing, single, training
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -27,8 +28,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "float": (int, float),
     "timestamp": (int, float),
 }
-#: Until there are artifacts, Describe has none, though the model calls them required.
-_MAY_LACK = {"ModelArtifacts"}
+#: Until there are artifacts, or a job has started, Describe has none, though the models call them required.
+_MAY_LACK = {"ModelArtifacts", "startedAt"}
 
 
 def faults(shape: Shape, value: Any, path: str) -> Iterator[str]:
@@ -91,6 +92,8 @@ def seen() -> dict[str, list[dict[str, Any]]]:
     clock = FakeClock()
     scripts = {
         "fails": Script(seconds=10, ending=Ending.FAILED, failure_reason="AlgorithmError: , exit code: 1"),
+        "AWSBatchfails*": Script.fails("AlgorithmError: , exit code: 1"),
+        "AWSBatchlong*": Script(seconds=10_000, stop_seconds=30),
         "long*": Script(seconds=10_000, stop_seconds=30),
         "says": Script(seconds=10, exit_message="done"),
     }
@@ -111,6 +114,7 @@ def seen() -> dict[str, list[dict[str, Any]]]:
         server.sandbox.advance(3 * 86_400)
         _look(sagemaker)
         _rest(sagemaker, service_quotas)
+        call_everything(recorder.client("batch"), server.sandbox.advance)
         return recorder.seen
 
 
@@ -209,6 +213,13 @@ def test_jobs_came_into_every_state(seen: dict[str, list[dict[str, Any]]]) -> No
         ("Stopped", "MaxRuntimeExceeded"),
     }
     assert {status for status, _ in states} >= {"Stopped", "Stopping"}
+
+
+def test_service_jobs_came_into_every_state(seen: dict[str, list[dict[str, Any]]]) -> None:
+    shown = seen["batch:DescribeServiceJob"]
+    assert {job["status"] for job in shown} >= {"RUNNABLE", "RUNNING", "SUCCEEDED", "FAILED"}
+    assert any("preemptionSummary" in job for job in shown)
+    assert any("serviceResourceId" not in attempt for job in shown for attempt in job["attempts"])
 
 
 def test_nothing_in_a_response_is_unknown_missing_or_of_another_type(seen: dict[str, list[dict[str, Any]]]) -> None:

@@ -16,8 +16,8 @@ from airflow_sm_prefer.sandbox.documents import encode
 from airflow_sm_prefer.sandbox.state.folder import StateFolder
 from airflow_sm_prefer.sandbox.state.keeper import Found
 from airflow_sm_prefer.sandbox.state.world import World
-from tests.unit.sandbox.builders import CPU, G5, P5, prefer, single
-from tests.unit.sandbox.state.kept import Kept
+from tests.unit.sandbox.batch.kept import KeptBatch
+from tests.unit.sandbox.builders import CPU, G5, P5, prefer, single, training
 
 SCENARIO = {
     "rates": False,
@@ -25,6 +25,35 @@ SCENARIO = {
     "spot": {G5: [1, {"after": 300, "count": 0}]},
     "call_faults": [{"operation": "DescribeTrainingJob", "error": "drop", "after": 5, "times": 2}],
     "job_faults": [{"job": "*2", "after": 50}],
+    "batch": {
+        "environments": [
+            {"serviceEnvironmentName": "all", "capacityLimits": [{"maxCapacity": 2, "capacityUnit": "NUM_INSTANCES"}]},
+            {"serviceEnvironmentName": "g5", "capacityLimits": [{"maxCapacity": 2, "capacityUnit": G5}]},
+        ],
+        "policies": [
+            {"name": "fair", "fairsharePolicy": {}},
+            {"name": "managed", "quotaSharePolicy": {"idleResourceAssignmentStrategy": "FIFO"}},
+        ],
+        "queues": [
+            {
+                "jobQueueName": name,
+                "priority": 1,
+                "schedulingPolicyArn": name,
+                "serviceEnvironmentOrder": [{"order": 1, "serviceEnvironment": environment}],
+            }
+            for name, environment in (("fair", "all"), ("managed", "g5"))
+        ],
+        "quota_shares": [
+            {
+                "quotaShareName": name,
+                "jobQueue": "managed",
+                "capacityLimits": [{"maxCapacity": 1, "capacityUnit": G5}],
+                "resourceSharingConfiguration": {"strategy": "LEND_AND_BORROW"},
+                "preemptionConfiguration": {"inSharePreemption": "ENABLED"},
+            }
+            for name in ("red", "blue")
+        ],
+    },
 }
 SCRIPTS = {"*1": Script(seconds=200, stop_seconds=60), "*3": Script.fails("AlgorithmError: no")}
 WARM = single(G5, KeepAlivePeriodInSeconds=300)
@@ -40,7 +69,7 @@ class Sandboxes(RuleBasedStateMachine):
     def begin(self, lag):
         self.place = TemporaryDirectory()
         given = {**SCENARIO, "settings": {"list_delay_seconds": lag, "event_delay_seconds": lag}}
-        self.bench = Kept.begun(Path(self.place.name) / "state", SCRIPTS, **given)
+        self.bench = KeptBatch.begun(Path(self.place.name) / "state", SCRIPTS, **given)
 
     def call(self, operation, **request):
         try:
@@ -69,6 +98,38 @@ class Sandboxes(RuleBasedStateMachine):
     def end_the_pool(self, number):
         request = {"TrainingJobName": f"job-{number}", "ResourceConfig": {"KeepAlivePeriodInSeconds": 0}}
         self.call("UpdateTrainingJob", **request)
+
+    @rule(
+        queue=st.sampled_from(["fair", "managed"]),
+        share=st.sampled_from(["red", "blue"]),
+        shape=st.sampled_from([single(G5), single(CPU)]),
+        priority=st.integers(0, 2),
+        attempts=st.integers(1, 2),
+    )
+    def submit(self, queue, share, shape, priority, attempts):
+        member = "shareIdentifier" if queue == "fair" else "quotaShareName"
+        more = {member: share, "schedulingPriority": priority, "retryStrategy": {"attempts": attempts}}
+        timeout = {"timeoutConfig": {"attemptDurationSeconds": 120}} if priority else {}
+        self.bench.submit("service", queue, payload=training("service", shape), **more, **timeout)
+
+    @rule(number=NUMBERS, operation=st.sampled_from(["Terminate", "Update", "Tag"]))
+    def ask_batch(self, number, operation):
+        known = service_jobs(self.bench)
+        if number not in known:
+            return
+        job = known[number]
+        if operation == "Terminate":
+            self.call("TerminateServiceJob", jobId=job.job_id, reason="enough")
+        elif operation == "Update":
+            self.call("UpdateServiceJob", jobId=job.job_id, schedulingPriority=2)
+        else:
+            for arn in (job.arn, job.queue):
+                self.call("TagResource", resourceArn=arn, tags={"k": str(self.bench.clock.time())})
+
+    @rule(count=st.integers(0, 3))
+    def change_limits(self, count):
+        limits = [{"maxCapacity": count, "capacityUnit": G5}]
+        self.call("UpdateServiceEnvironment", serviceEnvironment="g5", capacityLimits=limits)
 
     @rule(seconds=st.sampled_from([1, 30, 100, 400]))
     def wait(self, seconds):
@@ -109,9 +170,11 @@ class Sandboxes(RuleBasedStateMachine):
     @rule(down=st.sampled_from([0, 50, 1000]))
     def kill(self, down):
         before = {name: job.status for name, job in jobs(self.bench).items()}
+        submitted = service_jobs(self.bench).keys()
         old, self.bench = self.bench, self.bench.killed(down=down)
         old.sandbox.folder.close()
         assert jobs(self.bench).keys() == before.keys()
+        assert service_jobs(self.bench).keys() == submitted
         ended = {name for name, status in before.items() if status in {"Completed", "Failed", "Stopped"}}
         assert all(jobs(self.bench)[name].status == before[name] for name in ended)
 
@@ -129,10 +192,20 @@ class Sandboxes(RuleBasedStateMachine):
         kept = {job["name"]: {**job, "past": len(job["past"])} for job in found.jobs.values()}
         live = {name: {**encode(alone(job)), "past": len(job.past)} for name, job in jobs(self.bench).items()}
         assert kept == json.loads(json.dumps(live))
+        queued = [encode(job) for job in service_jobs(self.bench).values()]
+        assert list(found.service_jobs.values()) == json.loads(json.dumps(queued))
         sandbox = self.bench.sandbox
-        world = World(sandbox.engine, sandbox.rates, sandbox._offerings).document()
+        world = World(sandbox.engine, sandbox.rates, sandbox._offerings, sandbox.dispatcher).document()
         # Before anything has happened, the scenario says it.
         assert not found.world or found.world == json.loads(json.dumps(world))
+
+    @invariant()
+    def live_training_jobs_of_batch_are_those_of_live_service_jobs(self):
+        if not hasattr(self, "bench"):
+            return
+        self.bench.sandbox.tick()
+        live = {name for name, job in jobs(self.bench).items() if job.is_live and name.startswith("AWSBatch")}
+        assert live == {job.live.name for job in service_jobs(self.bench).values() if job.live is not None}
 
     def teardown(self):
         if hasattr(self, "bench"):
@@ -142,6 +215,11 @@ class Sandboxes(RuleBasedStateMachine):
 
 def jobs(bench):
     return {job.name: job for account in bench.sandbox.engine.accounts.values() for job in account.jobs.values()}
+
+
+def service_jobs(bench):
+    estates = bench.sandbox.dispatcher.estates.values()
+    return {job.number: job for estate in estates for job in estate.jobs.values()}
 
 
 def alone(job):

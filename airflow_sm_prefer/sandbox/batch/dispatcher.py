@@ -5,9 +5,10 @@ It has no thread and no clock of its own: the engine tells it of moments and of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
+from uuid import UUID, uuid4
 
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.batch.due import Due
@@ -26,7 +27,6 @@ from airflow_sm_prefer.sandbox.job import Job
 from airflow_sm_prefer.sandbox.pace import Moment
 from airflow_sm_prefer.scheduling.environment import decide_all
 from airflow_sm_prefer.scheduling.snapshot import BlockedReason, Decision, PreemptionReason
-from airflow_sm_prefer.scheduling.snapshot import Job as SeenJob
 
 REASONS = {
     BlockedReason.ENVIRONMENT_TOO_SMALL: (
@@ -50,20 +50,25 @@ class Dispatcher:
         engine: Has the training jobs, the time and the lock; its callers hold it.
         maker: Makes training jobs.
         spec: What every account begins with.
+        new_id: Makes the ids of service jobs, and the digits in names of training jobs.
 
     Attributes:
         engine: The engine.
+        new_id: Makes ids.
         estates: What each account has in each Region.
         lives: The moves of service jobs.
         numbers: How many service jobs there have been.
     """
 
-    def __init__(self, engine: Engine, maker: TrainingMaker, spec: BatchSpec) -> None:
+    def __init__(
+        self, engine: Engine, maker: TrainingMaker, spec: BatchSpec, new_id: Callable[[], UUID] = uuid4
+    ) -> None:
         self.engine = engine
         self._spec = spec
+        self.new_id = new_id
         self._due = Due()
         self.estates: dict[Caller, Estate] = {}
-        self.lives = Lives(engine, self._due, self.estate, maker)
+        self.lives = Lives(engine, self._due, self.estate, maker, new_id)
         self.numbers = 0
         self._new: list[ServiceJob] = []
         self._ended: dict[int, Job] = {}
@@ -112,10 +117,22 @@ class Dispatcher:
                     make_environment(estate, request)
                 self.stir(estate, arn)
 
-    def since(self, queue: Queue, order: Sequence[SeenJob], now: Moment) -> dict[str, float]:
-        """Return since which instant each RUNNABLE job of a queue has its place in the order of dispatch, by id."""
-        self._note_positions(queue, order, now)
-        return {job_id: instant for job_id, (_, instant) in self._positions[queue.arn].items()}
+    def order(self, estate: Estate, queue: Queue, now: Moment) -> dict[str, float]:
+        """Return the RUNNABLE jobs of a queue in order of dispatch: since which instant each has its place, by id.
+
+        Places are noted when jobs ahead are dispatched; others shift them unseen until this is asked for.
+        """
+        before = self._positions.get(queue.arn, {})
+        found: dict[str, tuple[int, float]] = {}
+        for place, job in enumerate(policy_of(estate, queue).order(snapshot_of(estate, queue, now.elapsed))):
+            known = before.get(job.id)
+            if known is None:
+                since = self.engine.time.pace.instant_of(estate.jobs[job.id].waits_since)
+            else:
+                since = known[1] if known[0] == place else now.instant
+            found[job.id] = (place, min(since, now.instant))
+        self._positions[queue.arn] = found
+        return {job_id: since for job_id, (_, since) in found.items()}
 
     # What the engine asks of whoever follows its jobs
 
@@ -200,8 +217,8 @@ class Dispatcher:
             self._note_blocked(estate, queue, decision, now)
             self._preempt(estate, decision, now)
             self._place(estate, queue, decision, now)
-            order = policy_of(estate, queue).order(snapshot_of(estate, queue, now.elapsed))
-            self._note_positions(queue, order, now)
+            if decision.place:
+                self.order(estate, queue, now)
 
     def _note_blocked(self, estate: Estate, queue: Queue, decision: Decision, now: Moment) -> None:
         blocked = {one.job.id: REASONS[one.reason] for one in decision.blocked}
@@ -213,8 +230,7 @@ class Dispatcher:
 
     def _preempt(self, estate: Estate, decision: Decision, now: Moment) -> None:
         for one in decision.preempt:
-            if estate.jobs[one.beneficiary.id].not_before <= now.elapsed:
-                self.lives.stop(estate.jobs[one.victim.id], CAUSES[one.reason], now)
+            self.lives.stop(estate.jobs[one.victim.id], CAUSES[one.reason], now)
 
     def _place(self, estate: Estate, queue: Queue, decision: Decision, now: Moment) -> None:
         """Place jobs; one that waits after a shortage holds up those behind it, of its share at least."""
@@ -224,19 +240,12 @@ class Dispatcher:
         for seen in decision.place:
             job = estate.jobs[seen.id]
             line = seen.share if is_managed else None
-            if line in held_up or not job.is_live:
+            if line in held_up:
                 continue
             if job.not_before > now.elapsed:
                 held_up.add(line)
             else:
                 self.lives.place(job, now)
-
-    def _note_positions(self, queue: Queue, order: Sequence[SeenJob], now: Moment) -> None:
-        before = self._positions.get(queue.arn, {})
-        self._positions[queue.arn] = {
-            job.id: (place, before[job.id][1] if before.get(job.id, (-1, 0))[0] == place else now.instant)
-            for place, job in enumerate(order)
-        }
 
     def _stir_for(self, job: ServiceJob) -> None:
         estate = self.estate(Caller(job.account, job.region))

@@ -11,6 +11,7 @@ from airflow_sm_prefer.sandbox.api_errors import client_error
 from airflow_sm_prefer.sandbox.batch.objects import DELETING, Environment, Managed, Queue, QuotaShare, SchedulingPolicy
 from airflow_sm_prefer.sandbox.batch.service_job import ServiceJob
 from airflow_sm_prefer.sandbox.documents import decode, encode
+from airflow_sm_prefer.scheduling.snapshot import Job
 
 M = TypeVar("M", bound=Managed)
 
@@ -28,6 +29,7 @@ class Estate:
         jobs: By id, ended ones included.
         live: Those of them that have not ended, by queue.
         tokens: The id of the job that each clientToken was for.
+        seen: How policies see the live jobs, by id; made anew when it is another.
     """
 
     caller: Caller
@@ -38,6 +40,7 @@ class Estate:
     jobs: dict[str, ServiceJob] = field(default_factory=dict)
     live: dict[str, dict[str, ServiceJob]] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
+    seen: dict[str, Job] = field(default_factory=dict)
 
     def arn(self, kind: str, name: str) -> str:
         """Return the ARN of something of that kind and name."""
@@ -113,6 +116,7 @@ class Estate:
     def note_end(self, job: ServiceJob) -> None:
         """Know a job as ended."""
         self.live.get(job.queue, {}).pop(job.job_id, None)
+        self.seen.pop(job.job_id, None)
 
     def document(self) -> list[Any]:
         """Return all but the jobs, as JSON can hold it."""
@@ -135,6 +139,9 @@ class Estate:
 
         Queues and quota shares stay until all their jobs have ended.
         """
+        held = (self.environments, self.queues, self.shares)
+        if not any(one.is_going for kind in held for one in kind.values()):
+            return False
         gone = [self._forget_settled(self.environments, elapsed)]
         idle_queues = {arn: queue for arn, queue in self.queues.items() if not self.live.get(arn)}
         gone.append(self._forget_settled(self.queues, elapsed, idle_queues))

@@ -10,11 +10,12 @@ from airflow_sm_prefer.sandbox.api_errors import client_error
 from airflow_sm_prefer.sandbox.batch.estate import Estate
 from airflow_sm_prefer.sandbox.batch.objects import ENABLED, VALID, Queue
 from airflow_sm_prefer.sandbox.batch.rules import check_name, check_share_identifier, check_tags
+from airflow_sm_prefer.sandbox.batch.snapshots import policy_of, snapshot_of
 from airflow_sm_prefer.sandbox.settings import BatchPreferences
+from airflow_sm_prefer.scheduling.fair_share import MAX_ACTIVE_SHARES, FairShare
 
 PAYLOAD_BYTES = 10 * 1024
 REQUEST_BYTES = 30 * 1024
-MOST_ACTIVE_SHARES = 500
 MOST_RULES = 5
 RULE_LENGTH = 512
 PRIORITIES = (0, 9999)
@@ -76,7 +77,7 @@ def check_queue(estate: Estate, queue: Queue, request: Request, elapsed: float) 
     _need("quotaShareName", quota_share, "quota share", needed=is_managed)
     if share is not None:
         check_share_identifier(share)
-        _check_active(estate, queue, share)
+        _check_active(estate, queue, share, elapsed)
     if quota_share is not None:
         _check_quota_share(estate, queue, quota_share, elapsed)
 
@@ -145,12 +146,14 @@ def _need(member: str, given: str | None, kind: str, *, needed: bool) -> None:
         raise client_error(f"{member} can't be specified for a job queue without a {kind} scheduling policy")
 
 
-def _check_active(estate: Estate, queue: Queue, share: str) -> None:
-    active = {job.share for job in estate.live_in(queue)}
-    if share not in active and len(active) >= MOST_ACTIVE_SHARES:
-        raise client_error(
-            f"JobQueue {queue.arn} has {MOST_ACTIVE_SHARES} active share identifiers, which is the limit"
-        )
+def _check_active(estate: Estate, queue: Queue, share: str, elapsed: float) -> None:
+    policy = policy_of(estate, queue)
+    assert isinstance(policy, FairShare)
+    if len(estate.live.get(queue.arn, ())) + len(queue.used) < MAX_ACTIVE_SHARES:
+        return  # there can't be so many
+    active = policy.active_shares(snapshot_of(estate, queue, elapsed)) | {job.share for job in estate.live_in(queue)}
+    if share not in active and len(active) >= MAX_ACTIVE_SHARES:
+        raise client_error(f"JobQueue {queue.arn} has {MAX_ACTIVE_SHARES} active share identifiers, which is the limit")
 
 
 def _check_quota_share(estate: Estate, queue: Queue, name: str, elapsed: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from uuid import UUID
 
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError
@@ -32,6 +33,9 @@ from airflow_sm_prefer.sandbox.pace import Moment
 STARTED = frozenset({"Downloading", "Training", "Uploading"})
 """The secondary statuses of a training job that has its instances (service-job-status)."""
 
+SHORTEST_RETRY_SECONDS = 1.0
+"""After a shortage at least: a job that finds none at once can't be tried without end at one instant."""
+
 LIMIT_TEXT = "Terminated by JobStateTimeLimit action due to reason: "
 
 
@@ -43,10 +47,19 @@ class Lives:
         due: Has the alarms.
         estate_of: Finds what a service job's account has.
         maker: Makes training jobs.
+        new_id: Gives each training job's name its digits.
     """
 
-    def __init__(self, engine: Engine, due: Due, estate_of: Callable[[Caller], Estate], maker: TrainingMaker) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        due: Due,
+        estate_of: Callable[[Caller], Estate],
+        maker: TrainingMaker,
+        new_id: Callable[[], UUID],
+    ) -> None:
         self._engine, self._due, self._estate_of, self._maker = engine, due, estate_of, maker
+        self._new_id = new_id
         self._behind: dict[int, ServiceJob] = {}  # by the numbers of live training jobs
 
     # A job comes, and waits
@@ -93,7 +106,7 @@ class Lives:
     def place(self, job: ServiceJob, now: Moment) -> None:
         """Make a training job for a RUNNABLE job."""
         self._carry_usage(job, now)
-        attempt = Attempt(name=attempt_name(job.request))
+        attempt = Attempt(name=attempt_name(job.request, self._new_id().hex))
         try:
             attempt.arn = self._maker.make(job, attempt.name, now)
         except ApiError as refused:
@@ -109,10 +122,8 @@ class Lives:
         self._changed(job, now)
 
     def follow(self, training: Job) -> None:
-        """Take over how far a training job has come."""
-        job = self._behind.get(training.number)
-        if job is None or not training.is_live:
-            return
+        """Take over how far a live training job has come that belongs to a service job."""
+        job = self._behind[training.number]
         now = Moment(training.modified, training.changed)
         if job.status == SCHEDULED and training.secondary in STARTED:
             job.start(now)
@@ -139,12 +150,11 @@ class Lives:
 
     def conclude(self, training: Job, now: Moment) -> None:
         """Take over how a training job has ended."""
-        job = self._behind.get(training.number)
-        if job is None or job.live is None:
-            return
+        job = self._behind[training.number]
         self._carry_usage(job, now)
         del self._behind[training.number]
         attempt = job.live
+        assert attempt is not None
         attempt.stopped, attempt.reason = training.ended, retries.reason_of(training)
         if training.status == "Completed":
             job.attempts.append(attempt)
@@ -179,7 +189,7 @@ class Lives:
         job.short_of = attempt.name
         is_first = not job.shortage_spent
         job.shortage_spent += max(now.elapsed - attempt.scheduled, 1e-6)
-        job.not_before = now.elapsed + self._engine.settings.batch_retry_seconds
+        job.not_before = now.elapsed + max(SHORTEST_RETRY_SECONDS, self._engine.settings.batch_retry_seconds)
         job.wait(now, SHORTAGE_REASON)
         self._changed(job, now)
         if is_first:

@@ -155,11 +155,6 @@ class ServiceJob:
         return self.latest if self.status in {SCHEDULED, STARTING, RUNNING} else None
 
     @property
-    def most_attempts(self) -> int:
-        """How often it may be tried."""
-        return int(self.request.get("retryStrategy", {}).get("attempts", 1))
-
-    @property
     def attempt_seconds(self) -> float | None:
         """How long an attempt may take, None for as long as SageMaker lets it."""
         seconds: float | None = self.request.get("timeoutConfig", {}).get("attemptDurationSeconds")

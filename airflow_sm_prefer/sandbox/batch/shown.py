@@ -137,7 +137,6 @@ def milliseconds(instant: float | None) -> int | None:
 
 def overview(estate: Estate) -> Shown:
     """Return what an account has, for whoever controls the sandbox: limits, and by queue how many jobs are how far."""
-    queues = estate.queues.values()
     return {
         "account": estate.caller.account,
         "region": estate.caller.region,

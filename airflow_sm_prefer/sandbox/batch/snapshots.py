@@ -20,29 +20,32 @@ from airflow_sm_prefer.scheduling.snapshot import Job, Placed, Policy, Snapshot
 from airflow_sm_prefer.scheduling.usage import Span, Usage
 
 
-def as_seen(job: ServiceJob) -> Job:
-    """Return a service job as policies see it."""
-    return Job(
-        id=job.job_id,
-        instance_type=job.instance_type,
-        instances=job.instances,
-        submitted_at=job.arrived,
-        sequence=job.number,
-        share=job.share,
-        priority=job.priority,
-    )
+def as_seen(estate: Estate, job: ServiceJob) -> Job:
+    """Return a service job as policies see it; only its priority can become another."""
+    seen = estate.seen.get(job.job_id)
+    if seen is None or seen.priority != job.priority:
+        seen = estate.seen[job.job_id] = Job(
+            id=job.job_id,
+            instance_type=job.instance_type,
+            instances=job.instances,
+            submitted_at=job.arrived,
+            sequence=job.number,
+            share=job.share,
+            priority=job.priority,
+        )
+    return seen
 
 
-def runnable(jobs: Iterable[ServiceJob]) -> tuple[Job, ...]:
-    """Return the RUNNABLE ones of some jobs."""
-    return tuple(as_seen(job) for job in jobs if job.status == RUNNABLE)
+def runnable(estate: Estate, queue: Queue) -> tuple[Job, ...]:
+    """Return the RUNNABLE jobs of a queue."""
+    return tuple(as_seen(estate, job) for job in estate.live_in(queue) if job.status == RUNNABLE)
 
 
-def placed(jobs: Iterable[ServiceJob]) -> tuple[Placed, ...]:
-    """Return the ones of some jobs that hold instances."""
+def placed(estate: Estate, queue: Queue) -> tuple[Placed, ...]:
+    """Return the jobs of a queue that hold instances."""
     return tuple(
-        Placed(job=as_seen(job), placed_at=job.live.scheduled, stopping=job.live.cause is not None)
-        for job in jobs
+        Placed(job=as_seen(estate, job), placed_at=job.live.scheduled, stopping=job.live.cause is not None)
+        for job in estate.live_in(queue)
         if job.live is not None
     )
 
@@ -66,7 +69,7 @@ def carry_usage(estate: Estate, queue: Queue, now: float) -> bool:
     if policy is None or policy.fairshare is None:
         return False
     decay = policy.fairshare.get("shareDecaySeconds", 0)
-    usage = _usage(queue).carried_to(max(now, queue.used_as_of), placed(estate.live_in(queue)), decay)
+    usage = _usage(queue).carried_to(max(now, queue.used_as_of), placed(estate, queue), decay)
     queue.used, queue.used_as_of = (
         [(span.share, span.instances, span.start, span.stop) for span in usage.spans],
         usage.as_of,
@@ -81,8 +84,8 @@ def queues_of(estate: Estate, environment: Environment) -> list[scheduling.Queue
             name=queue.arn,
             priority=queue.priority,
             policy=policy_of(estate, queue),
-            runnable=runnable(estate.live_in(queue)),
-            placed=placed(estate.live_in(queue)),
+            runnable=runnable(estate, queue),
+            placed=placed(estate, queue),
         )
         for queue in estate.queues_on(environment)
     ]
@@ -93,8 +96,8 @@ def snapshot_of(estate: Estate, queue: Queue, now: float) -> Snapshot:
     environment = estate.environments[queue.environment]
     return Snapshot(
         now=now,
-        runnable=runnable(estate.live_in(queue)),
-        placed=placed(estate.live_in(queue)),
+        runnable=runnable(estate, queue),
+        placed=placed(estate, queue),
         limits=environment.limits,
         elsewhere=_elsewhere(estate, environment, queue),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -56,8 +55,7 @@ class TrainingMaker:
         return arn
 
 
-def attempt_name(request: Mapping[str, Any]) -> str:
-    """Return the name of the next training job for a SubmitServiceJob request: another one each time."""
+def attempt_name(request: Mapping[str, Any], digits: str) -> str:
+    """Return the name of a training job for a SubmitServiceJob request, with 32 digits that it ends in."""
     own = json.loads(request["serviceRequestPayload"]).get("TrainingJobName", "")
-    digits = uuid.uuid4().hex
     return f"{PREFIX}{str(own)[: NAME_LENGTH - len(PREFIX) - len(digits)]}{digits}"

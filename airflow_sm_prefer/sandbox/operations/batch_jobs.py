@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
-
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import client_error
 from airflow_sm_prefer.sandbox.batch import job_rules, shown
@@ -46,7 +44,7 @@ class ServiceJobs(BatchOperations):
         job_rules.check_queue(estate, queue, request, self.elapsed)
         instance_type, instances = job_rules.needs(request, self.engine.settings.batch_preferences)
         now = self.engine.time.now()
-        job_id = str(uuid.uuid4())
+        job_id = str(self.dispatcher.new_id())
         job = ServiceJob(
             account=caller.account,
             region=caller.region,

@@ -11,7 +11,6 @@ from airflow_sm_prefer.sandbox.batch.estate import Estate
 from airflow_sm_prefer.sandbox.batch.listing import paged
 from airflow_sm_prefer.sandbox.batch.making import make_queue
 from airflow_sm_prefer.sandbox.batch.objects import Queue
-from airflow_sm_prefer.sandbox.batch.snapshots import policy_of, snapshot_of
 from airflow_sm_prefer.sandbox.batch.utilization import front_of_shares, utilization
 from airflow_sm_prefer.sandbox.describe import without_none
 from airflow_sm_prefer.sandbox.operations.base import Request, Response
@@ -91,10 +90,9 @@ class JobQueues(BatchOperations):
         estate = self.estate(caller)
         queue = estate.queue(request["jobQueue"])
         now = self.engine.time.now()
-        order = policy_of(estate, queue).order(snapshot_of(estate, queue, now.elapsed))
         at = shown.milliseconds(now.instant)
-        since = self.dispatcher.since(queue, order, now)
-        jobs = [(estate.jobs[job.id], shown.milliseconds(since[job.id])) for job in order]
+        order = self.dispatcher.order(estate, queue, now)
+        jobs = [(estate.jobs[job_id], shown.milliseconds(since)) for job_id, since in order.items()]
         front = [{"jobArn": job.arn, "earliestTimeAtPosition": instant} for job, instant in jobs[:100]]
         return without_none(
             {

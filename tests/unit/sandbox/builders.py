@@ -6,6 +6,7 @@ from typing import Any
 
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.sandbox import Sandbox, Script, ScriptedRunner
+from airflow_sm_prefer.sandbox.effects import Emit
 
 G5 = "ml.g5.xlarge"
 P5 = "ml.p5.48xlarge"
@@ -60,12 +61,13 @@ class Bench:
         *,
         seconds: float = 100,
         speed: float = 1.0,
+        emit: Emit | None = None,
         **scenario: Any,
     ) -> None:
         self.clock = FakeClock()
         self.runner = ScriptedRunner(scripts, Script(seconds=seconds))
         given = {"rates": "off", **scenario}
-        self.sandbox = Sandbox(given, clock=self.clock, speed=speed, runner=self.runner)
+        self.sandbox = Sandbox(given, clock=self.clock, speed=speed, runner=self.runner, emit=emit)
         self.call = self.sandbox.call
         self.advance = self.sandbox.advance
 

@@ -14,7 +14,13 @@ def changed(old: bytes, new: bytes) -> bytes:
 
 def test_a_plain_request_has_headers_in_title_case_and_a_length():
     headers = {"Host": "127.0.0.1:4580", "X-Amz-Target": "SageMaker.Search", "Content-Length": "2"}
-    assert plain_head(PLAIN) == Head(headers, len(PLAIN) - 2, len(PLAIN))
+    assert plain_head(PLAIN) == Head("/", headers, len(PLAIN) - 2, len(PLAIN))
+
+
+def test_an_operation_of_batchs_is_plain_too():
+    head = plain_head(changed(b"POST / ", b"POST /v1/describeservicejob "))
+    assert head is not None
+    assert head.path == "/v1/describeservicejob"
 
 
 def test_the_body_may_be_on_its_way_and_another_request_behind_it():
@@ -33,6 +39,8 @@ def test_keeping_the_connection_may_be_asked_for():
         PLAIN[:40],
         changed(b"POST", b"PUT"),
         changed(b"POST / ", b"POST /bucket "),
+        changed(b"POST / ", b"POST /v1/tags/arn%3Aaws "),
+        changed(b"POST / ", b"POST /v1/list?a=b "),
         changed(b"HTTP/1.1", b"HTTP/1.0"),
         changed(b"Host:", b"Host: evil.example\r\nHost:"),
         changed(b"Host:", b"host: evil.example\r\nHost:"),

@@ -205,11 +205,26 @@ class TestShortage:
 
     def test_a_job_that_waits_for_its_next_try_holds_up_those_behind_it(self):
         bench = BatchBench(capacity={CPU: 0})
-        bench.fifo()
+        bench.fifo(2)
         bench.submit("first", payload=cpu_job())
+        bench.advance(1)
         behind = bench.submit("behind")
         bench.advance(30)
         assert bench.status(behind) == "RUNNABLE"
+        bench.sandbox.change(capacity={CPU: 1})
+        bench.advance(30)
+        assert bench.status(behind) == "RUNNING"
+
+    def test_in_quota_management_it_holds_up_its_own_share_only(self):
+        bench = BatchBench(capacity={G5: 0}, settings={"pending_expiry": "failed", "default_pending_seconds": "30m"})
+        bench.managed(4)
+        bench.share("red")
+        bench.share("blue")
+        bench.submit("first", "managed", quotaShareName="red")
+        bench.advance(1801)
+        red, blue = (bench.submit(share, "managed", quotaShareName=share) for share in ("red", "blue"))
+        bench.advance(30)
+        assert bench.statuses(red, blue) == ["RUNNABLE", "SCHEDULED"]
 
     def test_the_time_limit_counts_what_was_scheduled_in_vain(self):
         bench = BatchBench(capacity={P5: 0}, settings={"batch_retry_seconds": 100})
@@ -230,6 +245,21 @@ class TestShortage:
         bench.advance(599)
         assert bench.status(job) == "RUNNABLE"
         bench.advance(2)
+        assert bench.status(job) == "FAILED"
+
+    def test_a_shortage_that_is_over_does_not_count_any_more(self):
+        bench = BatchBench({"AWSBatch*": Script.fails("AlgorithmError: ", 50)}, capacity={CPU: 0})
+        bench.fifo(jobStateTimeLimitActions=[limit(SHORTAGE)])
+        job = bench.submit(payload=cpu_job(), retryStrategy={"attempts": 2})
+        bench.advance(500)
+        bench.sandbox.change(capacity={CPU: 1})
+        bench.advance(70)
+        assert bench.status(job) == "RUNNING"
+        bench.sandbox.change(capacity={CPU: 0})
+        bench.advance(500)
+        assert bench.status(job) == "RUNNABLE"
+        assert bench.describe(job)["statusReason"] == SHORTAGE_REASON
+        bench.advance(200)
         assert bench.status(job) == "FAILED"
 
 
@@ -311,6 +341,18 @@ class TestStopping:
         bench.advance(51)
         shown = bench.describe(job)
         assert (shown["status"], shown["statusReason"]) == ("FAILED", "enough")
+
+    def test_a_job_that_stops_holds_its_instances_until_it_has_stopped(self):
+        bench = BatchBench({"AWSBatchslow*": Script(seconds=1000, stop_seconds=50)})
+        bench.fifo()
+        slow = bench.submit("slow")
+        bench.call("TerminateServiceJob", {"jobId": slow, "reason": "enough"})
+        bench.advance(10)
+        after = bench.submit("after")
+        bench.advance(10)
+        assert bench.statuses(slow, after) == ["RUNNING", "RUNNABLE"]
+        bench.advance(31)
+        assert bench.statuses(slow, after) == ["FAILED", "RUNNING"]
 
     def test_a_job_that_waits_for_capacity_is_terminated_and_not_queued_again(self):
         bench = BatchBench(capacity={G5: 0})

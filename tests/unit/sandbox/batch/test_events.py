@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from airflow_sm_prefer.clock import FakeClock
-from airflow_sm_prefer.sandbox import Sandbox, Script, ScriptedRunner
 from tests.unit.sandbox.batch.bench import BatchBench
 from tests.unit.sandbox.builders import CPU, single, training
 
@@ -23,16 +21,9 @@ class Listening(BatchBench):
     """A bench that hears the events of its sandbox."""
 
     def __init__(self, **scenario: Any) -> None:
-        self.clock = FakeClock()
         self.sent: list[dict[str, Any]] = []
-        given = {"rates": "off", **scenario, "settings": {"double_events_every": 0, **scenario.get("settings", {})}}
-        self.sandbox = Sandbox(
-            given,
-            clock=self.clock,
-            runner=ScriptedRunner(None, Script(seconds=100)),
-            emit=lambda _account, _region, event: self.sent.append(event),
-        )
-        self.call, self.advance = self.sandbox.call, self.sandbox.advance
+        choices = {"double_events_every": 0, **scenario.pop("settings", {})}
+        super().__init__(emit=lambda _account, _region, event: self.sent.append(event), settings=choices, **scenario)
 
     def events(self) -> Events:
         """The events of Batch: title and detail of each."""

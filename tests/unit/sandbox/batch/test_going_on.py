@@ -9,20 +9,10 @@ import pytest
 from airflow_sm_prefer.sandbox import Script
 from airflow_sm_prefer.sandbox.api_errors import ApiError
 from airflow_sm_prefer.sandbox.state import keeper as keeping
-from tests.unit.sandbox.batch.bench import BatchBench
+from tests.unit.sandbox.batch.kept import KeptBatch
 from tests.unit.sandbox.builders import CPU, single, training
-from tests.unit.sandbox.state.kept import Kept
 
 LONG = {"AWSBatch*": Script(seconds=100, stop_seconds=50)}
-
-
-class KeptBatch(Kept, BatchBench):
-    """A bench with queues that keeps a state."""
-
-    def killed(self, *, down: float = 0) -> KeptBatch:
-        copy = self.copied()
-        self.clock.advance(down)
-        return KeptBatch(copy, clock=self.clock, scripts=self.scripts)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_sm_prefer.sandbox.accounts import Caller
 from airflow_sm_prefer.sandbox.api_errors import ApiError
-from tests.unit.sandbox.batch.bench import BatchBench
+from tests.unit.sandbox.batch.bench import BatchBench, submission
 from tests.unit.sandbox.builders import CPU, G5, P4D, P5
 
 QUOTA = {"idleResourceAssignmentStrategy": "FIFO"}
@@ -261,6 +261,46 @@ class TestDelay:
         assert statuses() == ["VALID", "DELETING"]
         bench.advance(30)
         assert statuses() == ["VALID"]
+
+
+def test_what_is_being_deleted_can_not_be_changed_or_used():
+    bench = BatchBench(settings={"batch_object_seconds": 30})
+    bench.environment(NUM_INSTANCES=1)
+    bench.call("UpdateServiceEnvironment", {"serviceEnvironment": "environment", "state": "DISABLED"})
+    bench.call("DeleteServiceEnvironment", {"serviceEnvironment": "environment"})
+    for operation in ("UpdateServiceEnvironment", "DeleteServiceEnvironment"):
+        assert "is being deleted" in refused(bench, operation, serviceEnvironment="environment")
+    assert "is not VALID" in refused(bench, "CreateJobQueue", **queue())
+
+
+def test_a_share_needs_a_queue_that_is_there():
+    bench = BatchBench(settings={"batch_object_seconds": 30})
+    bench.managed()
+    request = TestQuotaShares().request()
+    assert "is not VALID" in refused(bench, "CreateQuotaShare", **request)
+
+
+def test_a_resource_has_fifty_tags_at_most():
+    bench = BatchBench()
+    bench.fifo()
+    arn = bench.queue("other")
+    bench.call("TagResource", {"resourceArn": arn, "tags": {str(number): "" for number in range(50)}})
+    assert "at most 50 tags" in refused(bench, "TagResource", resourceArn=arn, tags={"more": ""})
+    assert "reserved" in refused(bench, "TagResource", resourceArn=arn, tags={"AWS:more": ""})
+    assert "does not exist" in refused(bench, "ListTagsForResource", resourceArn=f"{arn}-none")
+    assert "does not exist" in refused(bench, "DescribeServiceJob", jobId="none")
+
+
+def test_a_queue_and_a_share_that_are_still_being_created_take_no_jobs():
+    bench = BatchBench(settings={"batch_object_seconds": 30})
+    bench.managed()
+    request = submission(queue="managed", quotaShareName="red")
+    assert "is not VALID" in refused(bench, "SubmitServiceJob", **request)
+    bench.advance(30)
+    bench.share("red")
+    assert "doesn't accept jobs" in refused(bench, "SubmitServiceJob", **request)
+    bench.advance(30)
+    assert bench.status(bench.submit(queue="managed", quotaShareName="red")) == "RUNNING"
 
 
 def test_everybody_has_their_own():

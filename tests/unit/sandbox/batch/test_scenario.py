@@ -94,6 +94,9 @@ def test_limits_change_while_it_runs(bench):
         "serviceEnvironments"
     ]
     assert environment["capacityLimits"] == [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 2}]
+    new = {"serviceEnvironmentName": "new", "capacityLimits": shared(1)["environments"][0]["capacityLimits"]}
+    bench.sandbox.change(batch={"environments": [new]})
+    bench.queue("later", "new")
     with pytest.raises(InvalidScenario, match="queues"):
         bench.sandbox.change(batch={"queues": []})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_sm_prefer.sandbox import Script
+from airflow_sm_prefer.sandbox.sandbox import DEFAULT_CALLER
 from tests.unit.sandbox.batch.bench import BatchBench
 from tests.unit.sandbox.builders import CPU, G5, single, training
 
@@ -216,3 +217,80 @@ class TestQuotaManagement:
         assert bench.statuses(red, blue) == ["FAILED", "RUNNING"]
         shares = bench.call("ListQuotaShares", {"jobQueue": "managed"})["quotaShares"]
         assert [share["quotaShareName"] for share in shares] == ["blue"]
+
+
+class TestExamplesOfAws:
+    """What AWS's pages work out in numbers."""
+
+    @pytest.mark.parametrize(("shares", "usable"), [(1, 4), (2, 6), (3, 7)])
+    def test_a_reservation_of_50_percent_keeps_that_to_the_power_of_the_active_shares(self, shares, usable):
+        """FairsharePolicy: 50 % with one share identifier, 25 % with two, 12.5 % with three."""
+        bench = BatchBench(seconds=10_000)
+        bench.environment(NUM_INSTANCES=8)
+        policy = {"name": "fair", "fairsharePolicy": {"computeReservation": 50}}
+        bench.queue("fair", schedulingPolicyArn=bench.call("CreateSchedulingPolicy", policy)["arn"])
+        # Disabled until all have come, so that the reservation is that of all shares from the beginning.
+        bench.call("UpdateServiceEnvironment", {"serviceEnvironment": "environment", "state": "DISABLED"})
+        ids = [bench.submit(queue="fair", shareIdentifier=f"s{i % shares}") for i in range(12)]
+        bench.call("UpdateServiceEnvironment", {"serviceEnvironment": "environment", "state": "ENABLED"})
+        bench.advance(10)
+        assert bench.statuses(*ids).count("RUNNING") == usable
+
+    def test_a_weight_of_an_eighth_gets_eight_times_as_much(self):
+        """ShareAttributes: 0.125 gets 8 times the resources of 1."""
+        bench = BatchBench(seconds=60)
+        bench.fair(9, one=1.0, eighth=0.125)
+        for number in range(120):
+            bench.submit(f"one-{number}", "fair", shareIdentifier="one")
+            bench.submit(f"eighth-{number}", "fair", shareIdentifier="eighth")
+        bench.advance(900)
+        counts = {
+            share: sum(
+                1
+                for job in bench.sandbox.dispatcher.estate(DEFAULT_CALLER).jobs.values()
+                if job.share == share and job.status == "SUCCEEDED"
+            )
+            for share in ("one", "eighth")
+        }
+        assert counts["eighth"] == pytest.approx(8 * counts["one"], rel=0.25)
+
+    def experiments(self, **more) -> BatchBench:
+        """Amazon Search: 100 P4 instances, 60 for one experiment and 40 for the other."""
+        bench = BatchBench(seconds=10_000)
+        bench.managed(100)
+        bench.share("exp1", 60, **more)
+        bench.share("exp2", 40, **more)
+        return bench
+
+    def fives(self, bench: BatchBench, share: str, instances: int, **more) -> list[str]:
+        jobs = range(instances // 5)
+        return [bench.submit(share, "managed", count=5, quotaShareName=share, **more) for _ in jobs]
+
+    def holds(self, bench: BatchBench, share: str) -> int:
+        shown = bench.call("GetJobQueueSnapshot", {"jobQueue": "managed"})["queueUtilization"]
+        shares = shown["quotaShareUtilization"]["topCapacityUtilization"]
+        (usage,) = [one["capacityUsage"] for one in shares if one["quotaShareName"] == share]
+        return int(sum(unit["quantity"] for unit in usage))
+
+    def test_75_instances_are_lent_and_given_back(self):
+        """When the second uses 25, the first may use 75; when it wants its 40 back, jobs of the first are preempted."""
+        bench = self.experiments()
+        self.fives(bench, "exp2", 25)
+        self.fives(bench, "exp1", 90)
+        bench.advance(1)
+        assert (self.holds(bench, "exp1"), self.holds(bench, "exp2")) == (75, 25)
+        self.fives(bench, "exp2", 15)
+        bench.advance(1)
+        assert (self.holds(bench, "exp1"), self.holds(bench, "exp2")) == (60, 40)
+
+    def test_a_job_of_priority_90_evicts_jobs_of_priority_10_when_the_share_is_full(self):
+        """60 instances are busy; a job of priority 90 needs 15."""
+        bench = self.experiments(preempts=True, strategy="RESERVE")
+        low = self.fives(bench, "exp1", 60, schedulingPriority=10)
+        bench.advance(1)
+        assert bench.statuses(*low) == ["RUNNING"] * 12
+        high = bench.submit("high", "managed", count=15, quotaShareName="exp1", schedulingPriority=90)
+        bench.advance(1)
+        assert bench.status(high) == "RUNNING"
+        assert sorted(bench.statuses(*low)) == ["RUNNABLE"] * 3 + ["RUNNING"] * 9
+        assert self.holds(bench, "exp1") == 60

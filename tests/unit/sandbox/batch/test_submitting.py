@@ -138,6 +138,21 @@ def test_a_token_is_the_accounts_own():
     assert bench.call("SubmitServiceJob", submission(clientToken="once"), other)["jobId"] != first
 
 
+def test_groups_of_instances_count_together():
+    bench = BatchBench()
+    bench.fifo(3)
+    groups = [{"InstanceType": G5, "InstanceCount": count, "InstanceGroupName": str(count)} for count in (1, 3)]
+    job = bench.submit(payload=training(resources={"InstanceGroups": groups, "VolumeSizeInGB": 30}))
+    assert bench.describe(job)["capacityUsage"] == [{"capacityUnit": G5, "quantity": 4.0}]
+    assert bench.describe(job)["statusReason"].startswith("MISCONFIGURATION:")
+
+
+def test_a_payload_is_json():
+    bench = BatchBench()
+    bench.fifo()
+    assert "not a JSON object" in refusal(bench, submission() | {"serviceRequestPayload": "{"})
+
+
 class TestPreferences:
     def test_a_list_may_be_passed_on_and_counts_its_largest_entry(self):
         bench = BatchBench(settings={"batch_preferences": "pass"}, capacity={P5: 0})
