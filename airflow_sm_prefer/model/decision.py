@@ -44,8 +44,8 @@ class DecisionRecord:
         selected_instance_count: How many of them.
         preference_index: Which entry of the list that was; 0 is the first choice.
         capacity_kind: ``training_plan``, ``on_demand`` or ``spot``.
-        job_queue: The AWS Batch queue that it went through, and ``share`` whose share it took; None for SageMaker itself.
-        share: See ``job_queue``.
+        job_queue: The AWS Batch queue that it went through; None for SageMaker itself.
+        share: Whose share of the queue it took; None where that has none.
         pending_seconds: How long the list waited for capacity, in AWS's seconds.
         submissions: The number of the last job: how many the task instance had in its life.
         rounds: How many times the whole list was gone through without success.
