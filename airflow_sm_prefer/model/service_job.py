@@ -20,10 +20,11 @@ _WITH_INSTANCES = frozenset({"STARTING", "RUNNING"})
 #: What the ends of a service job are at SageMaker.
 TERMINAL = {"SUCCEEDED": "Completed", "FAILED": "Failed"}
 
-#: Ends of a job that is marked as terminated though no person did it: a time limit of the queue, a preemption that was
-#: one too many, and what SageMaker said.
+#: Ends of a job that is marked as terminated though no person did it: a time limit of the queue or of an attempt, a
+#: preemption that was one too many, and what SageMaker said.
 _ENDED_BY_BATCH = re.compile(
     r"Terminated by JobStateTimeLimit|(PREEMPTION_IN_PROGRESS: )?(Cross|In)-share preemption|Received status from"
+    r"|(Service )?[Jj]ob attempt duration exceeded"
 )
 
 _SERVICE_JOB = ":service-job/"

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_sm_prefer.errors import InvalidPreference
-from airflow_sm_prefer.model.helpers import on_demand, spot, training_plan
+from airflow_sm_prefer.model.helpers import on_demand, queued, spot, training_plan
 
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:training-plan/p5"
 
@@ -51,3 +51,25 @@ def test_an_unknown_argument_is_refused_with_a_suggestion():
     with pytest.raises(InvalidPreference, match=r"Did you mean hyperparameters\?") as caught:
         on_demand("ml.g5.xlarge", hyper_parameters={"a": "1"})
     assert str(caught.value).startswith("on_demand('ml.g5.xlarge'): there is no override 'hyper_parameters'")
+
+
+def test_a_queue_is_named_in_batchs_keys_and_what_is_not_given_is_left_out():
+    written = queued("ml.p5.48xlarge", "p5", 2, share_identifier="research", training_plan_arn=ARN)
+    assert written == {
+        "InstanceType": "ml.p5.48xlarge",
+        "InstanceCount": 2,
+        "JobQueue": "p5",
+        "ShareIdentifier": "research",
+        "TrainingPlanArns": [ARN],
+    }
+    assert json.loads(json.dumps(written)) == written
+    assert queued("ml.p5.48xlarge", quota_share="vision") == {
+        "InstanceType": "ml.p5.48xlarge",
+        "JobQueue": None,
+        "QuotaShareName": "vision",
+    }
+
+
+def test_an_override_that_there_is_not_is_refused_where_it_is_written():
+    with pytest.raises(InvalidPreference, match=r"queued\('ml.p5.48xlarge'\)"):
+        queued("ml.p5.48xlarge", "p5", chekpoint="s3://b/c")
