@@ -100,3 +100,19 @@ def a_plan(status: str = "Active", **fields: Any) -> PlanStatus:
         "blocks": ((NOW - HOUR, NOW + 48 * HOUR),),
     }
     return PlanStatus(**{**values, **fields})
+
+
+SERVICE_JOB = "arn:aws:batch:us-east-1:123456789012:service-job/{}"
+
+
+def in_queue(instance_type: str = "ml.p5.48xlarge", queue: str = "p5", count: int = 1, **fields: Any) -> Entry:
+    return Entry(instance_type, count, CapacityKind.ON_DEMAND, queue=queue, **fields)
+
+
+def queued_driver(*entries: Entry, **fields: Any) -> Driver:
+    """Watch a service job; each entry is a wave of its own, as through queues it is."""
+    waves = tuple((number,) for number in range(len(entries)))
+    driver = Driver(planned_state(*entries, **{"waves": waves, **fields}))
+    driver.hears(Begun())
+    driver.hears(Created("job-1", SERVICE_JOB.format(1)))
+    return driver

@@ -20,7 +20,19 @@ from airflow_sm_prefer.placement.events import (
 )
 from airflow_sm_prefer.placement.state import Entry, Phase, State, StopReason
 
-from .builders import HOUR, NOW, PLAN, Driver, job, new_state, planned_state, reserved
+from .builders import (
+    HOUR,
+    NOW,
+    PLAN,
+    SERVICE_JOB,
+    Driver,
+    in_queue,
+    job,
+    new_state,
+    planned_state,
+    queued_driver,
+    reserved,
+)
 
 
 def unseen(verdict: Verdict = Verdict.LOST) -> Unseen:
@@ -460,3 +472,209 @@ def test_what_can_never_be_had_leaves_the_rest_as_the_only_choice_that_waits_out
     driver.hears(Begun())
     driver.is_refused(Verdict.QUOTA_ZERO, "0", "ml.p5.48xlarge")
     assert driver.hears(Created("job-1", "arn")) == (Watch(NOW + 6 * HOUR),)
+
+
+# -- in a queue of AWS Batch ---------------------------------------------------------------------------------
+
+P5, G5 = in_queue(), in_queue("ml.g5.xlarge", "g5")
+NEVER = "MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE - Service environment(s) can't."
+SHORT = "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY - Unable to provision."
+
+
+def test_a_service_job_waits_until_it_starts_and_what_for_is_told_once() -> None:
+    driver = queued_driver(P5)
+    for status in ("RUNNABLE", "SCHEDULED", "RUNNABLE"):
+        assert driver.sees(secondary=status, held_up_by=SHORT, after=30) == (Watch(NOW + 6 * HOUR),)
+        driver.sees(secondary=status, held_up_by=SHORT, after=30)
+    assert driver.told[1:] == [
+        f"job-1 is InProgress ({status}, CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY): {SHORT}"
+        for status in ("RUNNABLE", "SCHEDULED", "RUNNABLE")
+    ]
+    driver.sees(secondary="STARTING", capacity_at=NOW + 200, after=30)
+    assert driver.state.pending_spent == 200.0
+    assert driver.told[-2] == ("job-1 has capacity: 1 x ml.p5.48xlarge (queue p5), the only choice, after 3 min 20 s.")
+
+
+def test_patience_counts_from_the_submission_however_often_the_job_is_scheduled() -> None:
+    driver = queued_driver(P5, G5, limits={"patience": 1800.0})
+    for status in ("RUNNABLE", "SCHEDULED", "RUNNABLE"):
+        assert driver.sees(secondary=status, after=590) == (Watch(NOW + 1800),)
+    assert driver.sees(secondary="SCHEDULED", after=30) == (Stop(SERVICE_JOB.format(1)), Watch(NOW + 1860))
+    assert driver.asked[0] == Stop(SERVICE_JOB.format(1))
+    assert driver.state.stop is StopReason.PATIENCE
+
+
+def test_a_stop_tells_batch_and_so_the_next_worker_what_it_was_sent_for() -> None:
+    driver = queued_driver(P5, G5, limits={"patience": 60.0})
+    stop, _ = driver.sees(secondary="RUNNABLE", after=60)
+    assert isinstance(stop, Stop)
+    assert stop.why == "airflow_sm_prefer: patience. No capacity within the patience of 1 min."
+
+
+@pytest.mark.parametrize("held_up_by", [NEVER, "MISCONFIGURATION:QUOTA_MANAGEMENT_LIMIT_EXCEEDED"])
+def test_a_job_that_its_queue_can_never_run_is_stopped_at_once_and_goes_on_in_the_next(held_up_by: str) -> None:
+    driver = queued_driver(P5, G5)
+    stop, _ = driver.sees(secondary="RUNNABLE", held_up_by=held_up_by, after=30)
+    assert stop == Stop(SERVICE_JOB.format(1))
+    assert driver.state.stop is StopReason.QUEUE_UNFIT
+    assert held_up_by in driver.told[-1]
+    asked = driver.sees(status="Stopped", failure_reason=stop.why, ended=NOW + 60, after=30)
+    assert asked == (Submit(2, 1, frozenset({0})),)
+    assert driver.state.dropped == {0}
+    assert driver.state.attempts[-1].verdict is Verdict.QUEUE_UNFIT
+    assert held_up_by in driver.state.attempts[-1].reason
+
+
+def test_a_job_that_its_queue_can_never_run_fails_where_nothing_else_is_left() -> None:
+    driver = queued_driver(P5)
+    stop, _ = driver.sees(secondary="RUNNABLE", held_up_by=NEVER, after=30)
+    (failed,) = driver.sees(status="Stopped", failure_reason=stop.why, ended=NOW + 60, after=30)
+    assert failed.judgement.verdict is Verdict.QUEUE_UNFIT
+    assert NEVER in failed.judgement.text
+
+
+def test_a_time_limit_of_the_queues_own_sends_it_down_the_list_like_a_shortage() -> None:
+    driver = queued_driver(P5, G5)
+    reason = "Terminated by JobStateTimeLimit action due to reason: CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"
+    assert driver.sees(status="Failed", failure_reason=reason, after=600) == (Submit(2, 1, frozenset()),)
+    assert driver.state.attempts[-1].verdict is Verdict.CAPACITY
+
+
+@pytest.mark.parametrize(
+    ("word", "verdict"),
+    [
+        ("patience", Verdict.CAPACITY),
+        ("budget", Verdict.CAPACITY),
+        ("interrupted", Verdict.SPOT_INTERRUPTION),
+        ("too_long", Verdict.LIMIT_REACHED),
+        ("queue_unfit", Verdict.QUEUE_UNFIT),
+    ],
+)
+def test_a_stop_of_ours_is_known_by_its_reason_though_the_trigger_that_sent_it_is_gone(
+    word: str, verdict: Verdict
+) -> None:
+    driver = queued_driver(P5, G5)
+    driver.sees(status="Stopped", failure_reason=f"airflow_sm_prefer: {word}. And why.", ended=NOW + 60, after=60)
+    assert driver.state.attempts[-1].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "reason", ["not needed", "patience. Really", "airflow_sm_prefer: something else.", "airflow_sm_prefer: "]
+)
+def test_another_reason_is_somebodys_stop(reason: str) -> None:
+    driver = queued_driver(P5, G5)
+    (failed,) = driver.sees(status="Stopped", failure_reason=reason, ended=NOW + 60, after=60)
+    assert failed.judgement.verdict is Verdict.STOPPED
+    assert reason in failed.judgement.text
+
+
+def test_how_long_a_service_job_was_there_says_nothing_about_the_limit_of_a_run() -> None:
+    driver = queued_driver(P5, limits={"max_runtime": 600.0})
+    driver.sees(secondary="RUNNING", capacity_at=NOW + 10, after=30)
+    (failed,) = driver.sees(status="Stopped", failure_reason="by hand", ended=NOW + 5000, after=5000)
+    assert failed.judgement.verdict is Verdict.STOPPED
+
+
+# A preempted job goes back into its queue, and one that Batch tries again does.
+
+
+def preempted(*entries: Entry, **fields: Any) -> Driver:
+    driver = queued_driver(*entries, **fields)
+    driver.sees(secondary="RUNNING", capacity_at=NOW + 100, after=100)
+    return driver
+
+
+def test_the_wait_of_a_preempted_job_is_charged_while_it_lasts() -> None:
+    driver = preempted(P5)
+    lost = {"capacity_at": NOW + 100, "lost_at": NOW + 1000}
+    assert driver.sees(secondary="RUNNABLE", **lost, after=930) == (Watch(NOW + 1000 + 6 * HOUR - 100),)
+    driver.sees(secondary="RUNNABLE", **lost, after=570)
+    driver.sees(secondary="RUNNING", capacity_at=NOW + 100, after=400)
+    assert driver.state.pending_spent == 100 + 1000
+    assert driver.state.wait_began is None
+    driver.sees(secondary="RUNNING", capacity_at=NOW + 100, after=400)
+    assert driver.state.pending_spent == 1100.0, "running isn't charged"
+
+
+def test_a_preempted_job_that_may_be_started_again_is_given_one_patience_to_come_back() -> None:
+    driver = preempted(P5, G5, recover=1, limits={"patience": 1800.0})
+    lost = {"capacity_at": NOW + 100, "lost_at": NOW + 1000}
+    assert driver.sees(secondary="RUNNABLE", **lost, after=900) == (Watch(NOW + 2800),)
+    stop, _ = driver.sees(secondary="RUNNABLE", **lost, after=1800)
+    assert driver.state.stop is StopReason.INTERRUPTED
+    assert driver.sees(status="Stopped", failure_reason=stop.why, ended=NOW + 2830, **lost, after=30) == (
+        Submit(2, 1, frozenset({0})),
+    )
+    assert driver.state.attempts[-1].verdict is Verdict.SPOT_INTERRUPTION
+
+
+def test_a_preempted_job_that_may_not_be_started_again_waits_out_the_budget_and_not_its_patience() -> None:
+    driver = preempted(P5, G5, limits={"patience": 1800.0})
+    lost = {"capacity_at": NOW + 100, "lost_at": NOW + 1000}
+    assert driver.sees(secondary="RUNNABLE", **lost, after=5000) == (Watch(NOW + 900 + 6 * HOUR),)
+    stop, _ = driver.sees(secondary="RUNNABLE", **lost, after=6 * HOUR)
+    assert driver.state.stop is StopReason.BUDGET
+    assert "Nothing had capacity within max_pending" in stop.why
+
+
+def test_a_preempted_jobs_queue_that_is_blocked_leaves_it_to_the_wait_for_its_return() -> None:
+    driver = preempted(P5, G5)
+    asked = driver.sees(secondary="RUNNABLE", held_up_by=NEVER, capacity_at=NOW + 100, lost_at=NOW + 1000, after=1000)
+    assert isinstance(asked[0], Watch)
+
+
+def test_a_jobs_own_end_counts_though_a_stop_was_under_way() -> None:
+    driver = queued_driver(P5, G5, limits={"patience": 60.0})
+    driver.sees(secondary="RUNNABLE", after=60)
+    assert driver.sees(status="Completed", after=10) == (Finish(),)
+
+
+# The priority is the author's until somebody changes it.
+
+
+@pytest.mark.parametrize(
+    ("given", "seen", "kept", "is_told"),
+    [
+        (500, 500, 500, False),
+        (500, 800, 800, True),
+        (500, 0, 0, True),
+        (None, None, None, False),
+        (None, 0, None, False),
+        (None, 7, 7, True),
+        (0, None, 0, False),
+    ],
+)
+def test_a_priority_that_somebody_changes_is_told_and_kept(
+    given: int | None, seen: int | None, kept: int | None, is_told: bool
+) -> None:
+    driver = queued_driver(P5, G5, priority=given)
+    for _ in range(2):
+        driver.sees(secondary="RUNNABLE", priority=seen, after=30)
+    assert driver.state.priority == kept
+    told = [line for line in driver.told if "priority" in line]
+    assert told == ([f"The scheduling priority of job-1 is {seen} now, and is kept."] if is_told else [])
+
+
+# What a later try makes of it.
+
+
+def test_a_service_job_of_the_try_before_is_watched_again() -> None:
+    driver = Driver(planned_state(P5, G5, waves=((0,), (1,))))
+    asked = driver.hears(found(secondary="RUNNABLE", arn=SERVICE_JOB.format(3)))
+    assert isinstance(asked[0], Watch)
+    assert driver.state.handle == SERVICE_JOB.format(3)
+
+
+def test_a_service_job_from_before_a_clear_is_terminated_by_its_arn() -> None:
+    driver = Driver(planned_state(P5, G5, waves=((0,), (1,))))
+    stop, _ = driver.hears(found(secondary="RUNNABLE", arn=SERVICE_JOB.format(3), is_retry=False))
+    assert (stop.handle, stop.why) == (SERVICE_JOB.format(3), "airflow_sm_prefer: superseded.")
+    asked = driver.sees(status="Stopped", name="job-3", failure_reason="airflow_sm_prefer: superseded.", after=30)
+    assert asked == (Submit(4, 0, frozenset()),)
+
+
+def test_a_stop_that_batch_shows_no_effect_of_is_sent_again() -> None:
+    driver = queued_driver(P5, G5, limits={"patience": 60.0})
+    driver.sees(secondary="RUNNABLE", after=60)
+    assert driver.sees(secondary="RUNNABLE", after=30) == (Watch(NOW + 120),)
+    assert driver.sees(secondary="RUNNABLE", after=30) == (Stop(SERVICE_JOB.format(1)), Watch(NOW + 180))
