@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from airflow_sm_prefer.model.preference import CapacityKind
 from airflow_sm_prefer.placement import budget
 from airflow_sm_prefer.placement.state import Phase
 
-from .builders import NOW, new_state
+from .builders import NOW, PLAN, SERVICE_JOB, in_queue, new_state, planned_state
 
 
 @pytest.mark.parametrize(("left", "sent"), [(60.0, 1800), (1800.0, 1800), (7200.5, 7200), (10_000_000.0, 2_419_200)])
@@ -51,3 +54,17 @@ def test_a_task_on_a_plan_is_not_ended_by_airflow_before_the_plan_is() -> None:
     state = new_state(budget=600.0, max_runtime=3600.0).but(phase=Phase.WATCHING, submitted=NOW, wait_began=NOW)
     assert budget.deferral_ends(state, NOW) == NOW + 600 + 3600
     assert budget.deferral_ends(state.with_entry(0, ends=NOW + 86400), NOW) == NOW + 86400
+
+
+def test_a_task_whose_job_is_in_a_queue_is_not_ended_by_airflow_while_the_job_may_live() -> None:
+    state = new_state(max_runtime=3600.0).but(phase=Phase.WATCHING, job_name="j", job_arn=SERVICE_JOB.format(1))
+    assert budget.deferral_ends(state, NOW) == NOW + budget.LONGEST_LIFE
+
+
+def test_a_job_in_a_queue_that_lost_its_instances_must_be_back_within_its_patience_plan_or_not() -> None:
+    planned = in_queue(plan=PLAN)
+    state = planned_state(replace(planned, kind=CapacityKind.TRAINING_PLAN), recover=1, limits={"patience": 600.0})
+    state = state.but(job_name="j", job_arn=SERVICE_JOB.format(1), selected=0, capacity_at=NOW, lost_at=NOW + 60)
+    assert budget.back_by(state) == NOW + 660
+    assert budget.back_by(state.but(job_arn="arn:1")) is None, "SageMaker gives it the plan's next block"
+    assert budget.back_by(state.but(recoveries=1)) is None

@@ -8,7 +8,7 @@ from airflow_sm_prefer.model.verdict import Verdict
 from airflow_sm_prefer.placement.events import AskPlans, Begun, Created, Fail, Finish, PlansSeen, Stop, Submit, Watch
 from airflow_sm_prefer.placement.state import Entry, StopReason
 
-from .builders import HOUR, NOW, Driver, a_plan, planned_state, reserved
+from .builders import HOUR, NOW, SERVICE_JOB, Driver, a_plan, in_queue, planned_state, queued_driver, reserved
 
 P5, P4, G5 = "ml.p5.48xlarge", "ml.p4d.24xlarge", "ml.g5.48xlarge"
 ENTRIES = (Entry(P5, 2), Entry(P4, 1), Entry(G5, 4))
@@ -233,3 +233,73 @@ def test_a_plan_that_ends_before_it_had_instances_is_a_shortage() -> None:
     asked = driver.sees(status="Stopped", secondary="Stopped", ended=NOW + 3.5 * HOUR, after=4 * HOUR)
     assert asked == (Submit(2, 1, frozenset()),)
     assert driver.state.attempts[-1].verdict is Verdict.CAPACITY
+
+
+# -- through queues ------------------------------------------------------------------------------------------
+
+QUEUED = (in_queue(P5, "p5"), in_queue(P4, "p4"), in_queue(G5, "g5"))
+PREEMPTED = {"status": "Failed", "failure_reason": "Cross-share preemption triggered to reclaim borrowed capacity"}
+
+
+def in_wave(number: int = 0, *entries: Entry, **fields: Any) -> Driver:
+    """Go on until a service job of one of three queues runs."""
+    driver = queued_driver(*(entries or QUEUED), **{"recover": 1, **fields})
+    for following in range(number):
+        driver.sees(status="Failed", failure_reason="CapacityError: none", name=f"job-{following + 1}", after=10)
+        driver.hears(Created(f"job-{following + 2}", SERVICE_JOB.format(following + 2)))
+    driver.sees(secondary="RUNNING", capacity_at=driver.now + 5, after=5)
+    return driver
+
+
+@pytest.mark.parametrize(
+    ("end", "follows"),
+    [
+        (INTERNAL, Submit(2, 1, frozenset({0}))),
+        (PREEMPTED, Submit(2, 1, frozenset({0}))),
+        (TOO_SMALL, Submit(2, 1, frozenset({0}))),
+        (SCRIPT, None),
+    ],
+)
+def test_a_failed_or_preempted_job_of_a_queue_goes_on_with_the_next_entry(
+    end: dict[str, Any], follows: Submit | None
+) -> None:
+    driver = in_wave()
+    asked = driver.sees(**end, after=900)
+    assert asked == (follows,) if follows else isinstance(asked[0], Fail)
+
+
+def test_the_entries_before_the_one_that_failed_are_not_tried_again_at_once() -> None:
+    driver = in_wave(1)
+    assert driver.sees(**INTERNAL, after=900) == (Submit(3, 2, frozenset({0, 1})),)
+
+
+def test_after_the_last_queue_a_failed_job_begins_at_the_top_again() -> None:
+    driver = in_wave(2)
+    assert driver.sees(**INTERNAL, after=900) == (Submit(4, 0, frozenset()),)
+
+
+def test_a_failed_job_of_the_only_queue_is_submitted_to_it_again() -> None:
+    driver = in_wave(0, QUEUED[0])
+    assert driver.sees(**INTERNAL, after=900) == (Submit(2, 0, frozenset()),)
+
+
+def test_a_job_of_sagemakers_own_that_fails_in_a_mixed_list_begins_at_the_top_again() -> None:
+    driver = queued_driver(QUEUED[0], ENTRIES[1], recover=1)
+    driver.sees(status="Failed", failure_reason="CapacityError: none", after=10)
+    driver.hears(Created("job-2", "arn:aws:sagemaker:us-east-1:123456789012:training-job/job-2"))
+    driver.sees(name="job-2", secondary="Training", capacity_at=driver.now, after=5)
+    assert driver.sees(name="job-2", **INTERNAL, after=900) == (Submit(3, 0, frozenset()),)
+
+
+def test_the_priority_goes_with_the_job_from_queue_to_queue() -> None:
+    driver = in_wave(priority=500)
+    driver.sees(secondary="RUNNING", priority=800, after=5)
+    driver.sees(**INTERNAL, after=900)
+    assert driver.state.priority == 800
+
+
+def test_a_preemption_that_may_not_be_followed_by_a_start_fails_with_batchs_words() -> None:
+    driver = in_wave(recover=0)
+    (failed,) = driver.sees(**PREEMPTED, after=900)
+    assert failed.judgement.verdict is Verdict.SPOT_INTERRUPTION
+    assert PREEMPTED["failure_reason"] in failed.judgement.text

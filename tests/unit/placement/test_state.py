@@ -11,7 +11,7 @@ from airflow_sm_prefer.model.preference import CapacityKind
 from airflow_sm_prefer.model.verdict import Verdict
 from airflow_sm_prefer.placement.state import SIZE_LIMIT, Entry, Phase, State, StopReason
 
-from .builders import NOW, new_state
+from .builders import NOW, SERVICE_JOB, in_queue, new_state, planned_state
 
 KEPT = Path(__file__).parent / "data"
 
@@ -173,8 +173,41 @@ def test_a_state_that_is_too_large_to_be_kept_is_refused() -> None:
         (Entry("ml.p5.48xlarge", 2), "2 x ml.p5.48xlarge (On-Demand)"),
         (Entry("ml.p5.48xlarge", 1, CapacityKind.TRAINING_PLAN), "1 x ml.p5.48xlarge (training plan)"),
         (Entry("ml.p5.48xlarge", 1, CapacityKind.SPOT), "1 x ml.p5.48xlarge (spot)"),
+        (Entry("ml.p5.48xlarge", 2, queue="p5"), "2 x ml.p5.48xlarge (queue p5)"),
+        (
+            Entry("ml.p5.48xlarge", 2, queue="arn:aws:batch:us-east-1:123456789012:job-queue/p5", share="research"),
+            "2 x ml.p5.48xlarge (queue p5, share research)",
+        ),
         (Entry("the instances of the request", 0), "the instances of the request"),
     ],
 )
 def test_an_entry_is_written_for_people(entry: Entry, written: str) -> None:
     assert str(entry) == written
+
+
+def test_a_job_is_called_by_its_name_and_a_service_job_by_its_arn() -> None:
+    state = new_state("ml.a").but(job_name="job-1", job_arn="arn:aws:sagemaker:us-east-1:1:training-job/job-1")
+    assert (state.handle, state.is_queued) == ("job-1", False)
+    state = state.but(job_arn=SERVICE_JOB.format(1))
+    assert (state.handle, state.is_queued) == (SERVICE_JOB.format(1), True)
+    assert not state.without_job().is_queued
+
+
+def test_the_queues_of_a_list_are_named_once_and_in_order() -> None:
+    state = planned_state(in_queue(queue="b"), Entry("ml.g5.xlarge", 1), in_queue(queue="a"), in_queue(queue="b"))
+    assert state.queues == ("b", "a")
+
+
+def test_what_is_kept_of_queues_survives_the_wire_form() -> None:
+    state = planned_state(in_queue(share="research"), priority=0).but(stop=StopReason.QUEUE_UNFIT)
+    assert State.from_json(state.to_json()) == state
+
+
+def test_a_state_from_before_there_were_queues_has_none() -> None:
+    wire = planned_state(Entry("ml.g5.xlarge", 1)).to_json()
+    wire.pop("priority", None)
+    for entry in wire["entries"]:
+        entry.pop("queue", None)
+        entry.pop("share", None)
+    state = State.from_json(wire)
+    assert (state.priority, state.queues) == (None, ())

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from airflow_sm_prefer.model.preference import CapacityKind
 from airflow_sm_prefer.model.verdict import Verdict
 from airflow_sm_prefer.placement.events import (
+    AskPlans,
     Begun,
     Created,
     Fail,
@@ -17,7 +21,19 @@ from airflow_sm_prefer.placement.events import (
 )
 from airflow_sm_prefer.placement.state import Phase
 
-from .builders import HOUR, NOW, Driver, job, new_state
+from .builders import (
+    HOUR,
+    NOW,
+    PLAN,
+    SERVICE_JOB,
+    Driver,
+    in_queue,
+    job,
+    new_state,
+    planned_state,
+    queued_driver,
+    reserved,
+)
 
 
 def test_a_try_without_a_past_submits_the_first_wave_under_the_first_number() -> None:
@@ -256,3 +272,32 @@ def test_ten_thousand_refusals_are_paused_for_like_ten() -> None:
     driver.state = driver.state.but(refusals=10_000)
     (pause,) = driver.is_refused(Verdict.THROTTLED, jitter=1.0)
     assert pause.until - NOW == 20.0
+
+
+def test_a_plan_behind_a_queue_is_shared_out_by_the_queue_and_not_asked_about() -> None:
+    planned = replace(in_queue(plan=PLAN), kind=CapacityKind.TRAINING_PLAN)
+    driver = Driver(planned_state(planned, reserved(), waves=((0,), (1,))))
+    assert driver.hears(Begun()) == (Submit(1, 0, frozenset()),)
+    driver.hears(Created("job-1", SERVICE_JOB.format(1)))
+    asked = driver.sees(status="Failed", failure_reason="CapacityError: none", after=60)
+    assert asked == (AskPlans((1,)),), "the one at SageMaker itself is"
+
+
+def test_what_was_submitted_to_a_queue_is_told_with_its_queue_and_share() -> None:
+    driver = queued_driver(in_queue(share="research"), in_queue("ml.g5.xlarge", "g5"), limits={"patience": 1800.0})
+    assert driver.told == [
+        "Submitted job-1: 1 x ml.p5.48xlarge (queue p5, share research). "
+        "Waiting for capacity, for at most 6 h, the next choice after 30 min."
+    ]
+
+
+def test_a_queue_that_refuses_the_job_is_dropped_with_batchs_words_and_the_next_is_tried() -> None:
+    driver = Driver(planned_state(in_queue(), in_queue("ml.g5.xlarge", "g5"), waves=((0,), (1,))))
+    driver.hears(Begun())
+    assert driver.is_refused(Verdict.QUEUE_UNFIT, "ClientException: it is DISABLED") == (Submit(1, 1, frozenset({0})),)
+    assert driver.told[-1] == (
+        "Left out for good: 1 x ml.p5.48xlarge (queue p5). AWS said: ClientException: it is DISABLED"
+    )
+    (failed,) = driver.is_refused(Verdict.QUEUE_UNFIT, "ClientException: it is gone")
+    assert isinstance(failed, Fail)
+    assert failed.judgement.text == "ClientException: it is gone"

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
-from airflow_sm_prefer import on_demand, spot, training_plan
+from airflow_sm_prefer import on_demand, queued, spot, training_plan
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.parsing import parse_preferences
 from airflow_sm_prefer.model.preference import PreferenceList
+from airflow_sm_prefer.model.queue_entries import Queues
+from airflow_sm_prefer.placement.queueing import Terms
 from airflow_sm_prefer.placement.request import Envelope, build_request, max_runtime, sent_pending_limit
 from airflow_sm_prefer.placement.waves import Wave, compile_waves
 
@@ -195,3 +198,53 @@ def test_instance_groups_pass_unchanged_but_for_their_pending_limit() -> None:
 
 def test_a_request_that_says_no_runtime_has_awss_default() -> None:
     assert max_runtime({}) == 86400
+
+
+# -- through queues ------------------------------------------------------------------------------------------
+
+
+def through(prefer: list[Any], config: dict[str, Any] = CONFIG, number: int = 0, terms: Terms | None = None) -> Any:
+    """Return the waves of a list, and the request of one."""
+    preferences = parse_preferences(
+        prefer, kind=JobKind.TRAINING, config=config, known_types=lambda _: True, queues=Queues()
+    )
+    waves = compile_waves(preferences, native=True)
+    sent = Envelope("job-1", [{"Key": "k", "Value": "v"}], 7200, inner_name="inner", token="token", priority=500)
+    return waves, build_request(JobKind.TRAINING, config, preferences, waves[number], sent, terms=terms)
+
+
+def test_each_entry_for_a_queue_goes_alone() -> None:
+    waves, _ = through([queued(P5, "p5"), queued(P4, "p5"), on_demand(P5), on_demand(P4), queued(G5, "g5")])
+    assert [wave.indices for wave in waves] == [(0,), (1,), (2, 3), (4,)]
+    assert [wave.queue and wave.queue.name for wave in waves] == ["p5", "p5", None, "g5"]
+
+
+def test_through_a_queue_the_request_is_a_payload_that_sagemaker_takes() -> None:
+    config = {**CONFIG, "Tags": [{"Key": "team", "Value": "vision"}]}
+    _, request = through([queued(P5, "p5", 2, share_identifier="a", training_plan_arn=PLAN)], config)
+    payload = json.loads(request["serviceRequestPayload"])
+    report = ParamValidator().validate(payload, MODEL.operation_model("CreateTrainingJob").input_shape)
+    assert not report.has_errors(), report.generate_report()
+    assert payload["TrainingJobName"] == "inner"
+    assert payload["ResourceConfig"] == {
+        "VolumeSizeInGB": 30, "InstanceType": P5, "InstanceCount": 2, "TrainingPlanArn": PLAN,
+    }  # fmt: skip
+    assert "MaxPendingTimeInSeconds" not in payload["StoppingCondition"], "Batch would only send it again at its end"
+    assert (request["jobName"], request["jobQueue"], request["shareIdentifier"]) == ("job-1", "p5", "a")
+    assert (request["clientToken"], request["schedulingPriority"]) == ("token", 500)
+    assert request["tags"] == {"team": "vision", "k": "v"}
+
+
+def test_what_a_queue_is_sent_has_the_terms_and_the_entrys_overrides() -> None:
+    entry = queued(P5, "p5", hyperparameters={"batch": "64"}, max_runtime=60)
+    _, request = through([entry], terms=Terms(retry_strategy={"attempts": 2}))
+    assert request["retryStrategy"] == {"attempts": 2}
+    assert json.loads(request["serviceRequestPayload"])["HyperParameters"] == {"batch": "64"}
+    assert max_runtime(request) == 60.0
+
+
+def test_no_limit_for_waiting_holds_in_a_queue() -> None:
+    _, request = through([queued(P5, "p5")])
+    assert sent_pending_limit(request) is None
+    _, direct = through([queued(G5, "g5"), on_demand(P5)], number=1)
+    assert sent_pending_limit(direct) == 7200.0
