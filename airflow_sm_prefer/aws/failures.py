@@ -1,7 +1,8 @@
 """A call that AWS refused, or that never got through, as one value.
 
 Classified by exception class and by ``Error.Code``. SageMaker reports an unknown job and a job that is over
-as a ``ValidationException``, so there the text decides, matched at its start.
+as a ``ValidationException``, so there the text decides, matched at its start; and Batch has one ``ClientException``
+for all that a caller does wrong, a job or a queue that is gone among it.
 """
 
 from __future__ import annotations
@@ -178,22 +179,26 @@ _OVER_ALREADY: Final = re.compile(
     r"The request was rejected because the (\w+ )?job is in status|Could not find job to update",
     re.IGNORECASE,
 )
+#: Batch's words for what it doesn't know, as seen in the wild; its reference has none.
+_UNKNOWN_TO_BATCH: Final = re.compile(r"\b(not found|(does not|doesn't) exist)\b", re.IGNORECASE)
 
 
 def _kind_of_answer(error: boto.ClientError, operation: str) -> FailureKind:
     code, message = _said(error)
     if code in _INVALID:
-        return _kind_of_refusal(message, operation)
+        return _kind_of_refusal(code, message, operation)
     found = next((kind for codes, kind in _CODES if code in codes), None)
     if error.operation_name.startswith("AssumeRole") and found in {None, FailureKind.DENIED}:
         return FailureKind.CREDENTIALS  # the role could not be taken on; the call itself was never made
     return found or _kind_of_http(_http_status(error))
 
 
-def _kind_of_refusal(message: str, operation: str) -> FailureKind:
-    """Tell the three things apart that a ValidationException can be."""
+def _kind_of_refusal(code: str, message: str, operation: str) -> FailureKind:
+    """Tell the three things apart that a ValidationException can be, and the two that Batch's ClientException can."""
     if operation.startswith("Stop") and _OVER_ALREADY.match(message):
         return FailureKind.BENIGN_STOP
+    if code == "ClientException" and not operation.startswith("Submit") and _UNKNOWN_TO_BATCH.search(message):
+        return FailureKind.NOT_FOUND
     return FailureKind.NOT_FOUND if _UNKNOWN_JOB.match(message) else FailureKind.INVALID
 
 

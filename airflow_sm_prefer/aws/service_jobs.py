@@ -8,6 +8,7 @@ service jobs aren't unique; what keeps a job from being submitted twice is its c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
@@ -36,7 +37,11 @@ class ServiceJobsApi:
     def submit(self, request: Mapping[str, Any]) -> str:
         """Submit a job and return its ARN. AWS takes a client token once, and rejects the next that comes with it."""
         answer = self._call("SubmitServiceJob", **request)
-        arn: str = answer.get("jobArn") or self.describe(answer["jobId"])["jobArn"]
+        try:
+            arn: str = answer.get("jobArn") or self.describe(answer["jobId"])["jobArn"]
+        except CallFailed as failed:
+            # The job is there, whatever keeps us from seeing it.
+            raise CallFailed(replace(failed.failure, kind=FailureKind.SERVER, no_answer=True)) from failed
         return arn
 
     def describe(self, job: str) -> dict[str, Any]:

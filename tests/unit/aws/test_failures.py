@@ -84,6 +84,12 @@ SEEN_IN_THE_WILD = [
         FailureKind.BENIGN_STOP,
     ),
     ("ValidationException", "Could not find job to update with name n", "StopTrainingJob", FailureKind.BENIGN_STOP),
+    ("ClientException", "JobQueue x-job-queue not found.", "ListServiceJobs", FailureKind.NOT_FOUND),
+    ("ClientException", "Service job 7b5f does not exist", "DescribeServiceJob", FailureKind.NOT_FOUND),
+    # A job that can't be submitted is another thing than one that isn't there.
+    ("ClientException", "JobQueue x-job-queue not found.", "SubmitServiceJob", FailureKind.INVALID),
+    ("ClientException", "Filter names must be given", "ListServiceJobs", FailureKind.INVALID),
+    ("ValidationException", "1 validation error: the value does not exist", "DescribeTrainingJob", FailureKind.INVALID),
 ]
 
 
