@@ -31,6 +31,9 @@ def create_failed(failure: CallFailure) -> Refused | NoAnswer:
         return NoAnswer(str(failure))
     if failure.kind is FailureKind.LIMIT_EXCEEDED:
         return Refused(judge_quota(failure.message))
+    if failure.code == "ClientException":
+        # Batch's, who has no other for what a queue doesn't take
+        return Refused(Judgement(Verdict.QUEUE_REFUSED, f"{failure.code}: {failure.message}"))
     verdict = _REFUSALS.get(failure.kind, Verdict.UNKNOWN)
     return Refused(Judgement(verdict, f"{failure.code}: {failure.message}"))
 

@@ -22,6 +22,7 @@ class Verdict(StrEnum):
     QUOTA_ZERO = "quota_zero"
     TYPE_UNAVAILABLE = "type_unavailable"
     QUEUE_UNFIT = "queue_unfit"
+    QUEUE_REFUSED = "queue_refused"
     THROTTLED = "throttled"
     INFRASTRUCTURE = "infrastructure"
     SPOT_INTERRUPTION = "spot_interruption"

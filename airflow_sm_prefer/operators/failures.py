@@ -6,6 +6,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_sm_prefer import errors
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
+from airflow_sm_prefer.placement import telling
 
 
 class NotRetried(AirflowFailException):
@@ -26,6 +27,7 @@ _EXCEPTIONS: dict[Verdict, type[errors.JobFailed]] = {
     Verdict.QUOTA_ZERO: errors.QuotaTooSmall,
     Verdict.TYPE_UNAVAILABLE: errors.QuotaTooSmall,
     Verdict.QUEUE_UNFIT: errors.QueueUnfit,
+    Verdict.QUEUE_REFUSED: RequestRejected,
     Verdict.THROTTLED: errors.CapacityTimeout,
     Verdict.INFRASTRUCTURE: errors.InfrastructureFailure,
     Verdict.SPOT_INTERRUPTION: errors.InfrastructureFailure,
@@ -41,6 +43,8 @@ _EXCEPTIONS: dict[Verdict, type[errors.JobFailed]] = {
 
 
 def failure(judgement: Judgement, job_name: str) -> errors.JobFailed:
-    """Return the exception for a verdict; its text names the job and has AWS's words."""
+    """Return the exception for a verdict; its text names the job and has AWS's words, and what to do where we know."""
     kind = _EXCEPTIONS.get(judgement.verdict, errors.UnknownFailure)
-    return kind(f"{job_name}: {judgement.text}" if job_name else judgement.text)
+    remedy = telling.remedy(judgement.verdict)
+    text = f"{judgement.text}\n{remedy}" if remedy else judgement.text
+    return kind(f"{job_name}: {text}" if job_name else text)

@@ -16,11 +16,19 @@ from airflow_sm_prefer.placement.state import State
 Step = tuple[State, tuple[Command, ...]]
 
 #: The verdicts that are for here.
-VERDICTS = frozenset({Verdict.QUOTA_BUSY, Verdict.QUOTA_ZERO, Verdict.TYPE_UNAVAILABLE, Verdict.QUEUE_UNFIT})
+VERDICTS = frozenset(
+    {
+        Verdict.QUOTA_BUSY,
+        Verdict.QUOTA_ZERO,
+        Verdict.TYPE_UNAVAILABLE,
+        Verdict.QUEUE_UNFIT,
+        Verdict.QUEUE_REFUSED,
+    }
+)
 
 
 def refused(state: State, judgement: Judgement, now: float, jitter: float) -> Step:
-    """Go on though a quota, a type that the Region lacks or a queue that can't carry the job has refused the wave."""
+    """Go on though a quota, a type that the Region lacks or a queue that doesn't take the job has refused the wave."""
     state = state.with_attempt(judgement.verdict, judgement.text, now)
     out = {n for n in state.in_flight if state.entries[n].instance_type == judgement.instance_type}
     if not out and _is_of_other_jobs(state.kind, judgement.text):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from airflow_sm_prefer.clock import utc
 from airflow_sm_prefer.model.job import Observation
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
@@ -12,6 +14,11 @@ from airflow_sm_prefer.placement.plans import Standing
 from airflow_sm_prefer.placement.state import Entry, State
 
 _REASON_LENGTH = 500
+
+_REMEDIES: Mapping[Verdict, str] = {
+    Verdict.QUEUE_REFUSED: "See that the queue is enabled and for training, and takes the entry's share and instances.",
+    Verdict.QUEUE_UNFIT: "Ask for fewer instances, or raise the limits of its service environment and quota share.",
+}
 
 
 def submitted(state: State, now: float) -> str:
@@ -141,7 +148,14 @@ def left_out(state: State, named: set[int], judgement: Judgement) -> str:
     """Say which entries a quota takes out of the list."""
     entries = ", ".join(str(state.entries[n]) for n in sorted(named))
     until = "for this round" if judgement.verdict is Verdict.QUOTA_BUSY else "for good"
-    return f"Left out {until}: {entries}. AWS said: {shortened(judgement.text, _REASON_LENGTH)}"
+    said = shortened(judgement.text, _REASON_LENGTH)
+    who = "" if "AWS said: " in said else "AWS said: "
+    return f"Left out {until}: {entries}. {who}{said} {remedy(judgement.verdict)}".rstrip()
+
+
+def remedy(verdict: Verdict) -> str:
+    """Say what a person can do about a queue that doesn't take the job, or can't run it; empty for other verdicts."""
+    return _REMEDIES.get(verdict, "")
 
 
 def one_by_one(judgement: Judgement) -> str:

@@ -225,7 +225,7 @@ def _own_stop(state: State, job: Observation, now: float) -> Judgement | None:
         case StopReason.TOO_LONG:
             return Judgement(Verdict.LIMIT_REACHED, telling.too_long(state))
         case StopReason.QUEUE_UNFIT:
-            return Judgement(Verdict.QUEUE_UNFIT, job.failure_reason)
+            return Judgement(Verdict.QUEUE_UNFIT, job.failure_reason.removeprefix(f"{_OURS}{reason}. "))
         case StopReason.PATIENCE:
             return Judgement(Verdict.CAPACITY, telling.out_of_patience(state))
         case StopReason.BUDGET:

@@ -294,10 +294,13 @@ def test_what_was_submitted_to_a_queue_is_told_with_its_queue_and_share() -> Non
 def test_a_queue_that_refuses_the_job_is_dropped_with_batchs_words_and_the_next_is_tried() -> None:
     driver = Driver(planned_state(in_queue(), in_queue("ml.g5.xlarge", "g5"), waves=((0,), (1,))))
     driver.hears(Begun())
-    assert driver.is_refused(Verdict.QUEUE_UNFIT, "ClientException: it is DISABLED") == (Submit(1, 1, frozenset({0})),)
-    assert driver.told[-1] == (
-        "Left out for good: 1 x ml.p5.48xlarge (queue p5). AWS said: ClientException: it is DISABLED"
+    assert driver.is_refused(Verdict.QUEUE_REFUSED, "ClientException: it is DISABLED") == (
+        Submit(1, 1, frozenset({0})),
     )
-    (failed,) = driver.is_refused(Verdict.QUEUE_UNFIT, "ClientException: it is gone")
+    assert driver.told[-1] == (
+        "Left out for good: 1 x ml.p5.48xlarge (queue p5). AWS said: ClientException: it is DISABLED "
+        "See that the queue is enabled and for training, and takes the entry's share and instances."
+    )
+    (failed,) = driver.is_refused(Verdict.QUEUE_REFUSED, "ClientException: it is gone")
     assert isinstance(failed, Fail)
     assert failed.judgement.text == "ClientException: it is gone"
