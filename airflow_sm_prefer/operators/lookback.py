@@ -12,7 +12,7 @@ from airflow_sm_prefer.model.service_job import arn_of, observe, training_reques
 from airflow_sm_prefer.operators.plan import Plan
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.placement.events import Begun, Found
-from airflow_sm_prefer.placement.naming import differing_parts, job_name
+from airflow_sm_prefer.placement.naming import differing_parts
 from airflow_sm_prefer.placement.ownership import Ownership
 from airflow_sm_prefer.placement.request import max_runtime, sent_pending_limit
 from airflow_sm_prefer.placement.state import State
@@ -34,9 +34,9 @@ def look_back(jobs: PatientJobs, plan: Plan, this: Try, stored: State | None) ->
     if this.try_number == 1 and (stored is None or not stored.job_name):
         # Nobody has submitted anything: if a name was used, the create itself will say so.
         return Begun(), stored.submission if stored else 0
-    where = places(plan, stored) if stored is not None else _everywhere(jobs, plan)
+    where = _everywhere(jobs, plan, stored)
     for number, name in _names(plan, this, stored):
-        described = find_job(jobs, name, where, stored)
+        described = _earlier_job(jobs, plan, name, where, stored)
         if described is not None:
             last = (number, described)
         elif number > (stored.submission if stored else 0):
@@ -94,24 +94,36 @@ def _last_part(name: str | None) -> str:
     return (name or "").rpartition("/")[2]
 
 
-def find_job(
-    jobs: PatientJobs, name: str, where: Iterable[str | None], stored: State | None = None
+def _earlier_job(
+    jobs: PatientJobs, plan: Plan, name: str, where: Iterable[str | None], stored: State | None
 ) -> dict[str, Any] | None:
-    """Return what AWS says of the job of a name, in whichever of some places it is."""
     if stored is not None and stored.is_queued and stored.job_name == name:
         return describe_if_there(jobs, stored.handle)
-    return next(filter(None, (jobs.find(name, place) for place in where)), None)
+    return find_job(jobs, plan, name, where)
 
 
-def _everywhere(jobs: PatientJobs, plan: Plan) -> list[str | None]:
-    """Return where jobs may be of which nobody has written down where they went: the list may have changed since."""
+def _everywhere(jobs: PatientJobs, plan: Plan, stored: State | None) -> list[str | None]:
+    """Return where an earlier try may have sent its jobs: the list may have changed since, and lost all of these."""
+    if stored is not None:
+        return [*dict.fromkeys((*plan.queues, *stored.queues)), None]
+    # Nobody has written down where they went.
     return [*dict.fromkeys((*plan.queues, *jobs.queues())), None] if plan.queues else [None]
 
 
-def places(plan: Plan, stored: State | None = None) -> list[str | None]:
+def find_job(jobs: PatientJobs, plan: Plan, name: str, where: Iterable[str | None]) -> dict[str, Any] | None:
+    """Return what AWS says of the job of a name in some places; of several one that lives."""
+    over: dict[str, Any] | None = None
+    for place in where:
+        described = jobs.find(name, place)
+        if described is not None and not observe(plan.kind, described).is_terminal:
+            return described
+        over = over or described
+    return over
+
+
+def places(plan: Plan) -> list[str | None]:
     """Return where jobs of a list may be: its queues, and None for SageMaker itself."""
-    queues = dict.fromkeys((*plan.queues, *(stored.queues if stored else ())))
-    return [*queues, *([None] if plan.is_direct or not queues else [])]
+    return [*plan.queues, *([None] if plan.is_direct else [])]
 
 
 def describe_if_there(jobs: PatientJobs, handle: str) -> dict[str, Any] | None:
@@ -131,4 +143,4 @@ def _names(plan: Plan, this: Try, stored: State | None) -> Iterator[tuple[int, s
         yield stored.submission, stored.job_name
     while True:
         number += 1
-        yield number, job_name(this.identity, plan.name_prefix or this.name_prefix, number)
+        yield number, plan.job_name(this, number)

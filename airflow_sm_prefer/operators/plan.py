@@ -40,6 +40,10 @@ class Plan:
         """The job name that the author gave; empty if none."""
         return str(self.config.get(self.kind.name_key) or "")
 
+    def job_name(self, this: Try, submission: int) -> str:
+        """Return the name of a task instance's nth job, wherever it is sent to."""
+        return job_name(this.identity, self.name_prefix or this.name_prefix, submission)
+
     @property
     def fingerprint(self) -> str:
         """What the job does."""
@@ -161,7 +165,7 @@ def make_plan(
 
 def envelope(plan: Plan, this: Try, state: State, owner: Ownership, now: float) -> Envelope:
     """Return what the next job is sent with: its name, our tags and how long it may wait."""
-    name = job_name(this.identity, plan.name_prefix or this.name_prefix, owner.submission)
+    name = plan.job_name(this, owner.submission)
     return Envelope(
         # Names of service jobs are looked up without regard to case; lower case shows that.
         name=name if plan.waves[state.wave].queue is None else name.lower(),

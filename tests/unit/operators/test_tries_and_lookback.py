@@ -1,21 +1,23 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from airflow_sm_prefer import spot
+from airflow_sm_prefer import queued, spot
 from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.queue_entries import Queues
 from airflow_sm_prefer.operators.lookback import found_job, look_back
 from airflow_sm_prefer.operators.plan import Plan, make_plan
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.placement.events import Begun, Found
 from airflow_sm_prefer.placement.naming import TaskIdentity, job_name
 from airflow_sm_prefer.placement.ownership import Ownership
-from airflow_sm_prefer.placement.state import Limits
+from airflow_sm_prefer.placement.state import Limits, State
 
 RUN_BEGAN = 1_800_000_000.0
 IDENTITY = TaskIdentity("prod", "dag", "run", "train")
@@ -208,3 +210,127 @@ def test_the_tags_of_an_earlier_version_name_no_wave() -> None:
     assert Ownership.from_tags(tags) == owner(wave=3)
     del tags["sm-prefer:wave"]
     assert Ownership.from_tags(tags) == owner()
+
+
+# -- looking back through queues -----------------------------------------------------------------------------
+
+
+class Places(Jobs):
+    """Jobs by the queue that they are in, None for SageMaker itself."""
+
+    def __init__(self, *, status: dict[str | None, str] | None = None, **jobs: Ownership | None) -> None:
+        super().__init__(**jobs)
+        self.status = status or {}
+        self.places: list[str | None] = []
+
+    def find(self, name: str, queue: str | None = None) -> dict[str, Any] | None:
+        self.places.append(queue)
+        exact = {known.lower() if queue else known: known for known in self.jobs}
+        known = exact.get(name.lower() if queue else name)
+        if queue not in self.status or known is None:
+            return None
+        if queue is None:
+            return {**self.describe(known), "TrainingJobStatus": self.status[queue]}
+        return self._service_job(known, queue)
+
+    def queues(self) -> list[str]:
+        return ["elsewhere", "p5"]
+
+    def describe(self, name: str) -> dict[str, Any]:
+        if ":service-job/" in name:
+            return self._service_job(next(iter(self.jobs)), name.rpartition("/")[2])
+        return super().describe(name)
+
+    def _service_job(self, name: str, queue: str) -> dict[str, Any]:
+        if queue not in self.status:
+            raise CallFailed(CallFailure(FailureKind.NOT_FOUND, "ClientException", "no", "DescribeServiceJob"))
+        return {
+            "jobName": name.lower(),
+            "jobArn": f"arn:aws:batch:us-east-1:1:service-job/{queue}",
+            "jobQueue": queue,
+            "serviceJobType": "SAGEMAKER_TRAINING",
+            "serviceRequestPayload": "{}",
+            "status": self.status[queue],
+            "createdAt": (RUN_BEGAN + 20) * 1000,
+        }
+
+    def tags(self, arn: str) -> dict[str, str]:
+        found = next(iter(self.jobs.values()))
+        return {tag["Key"]: tag["Value"] for tag in found.to_tags()} if found else {}
+
+
+def through(*entries: Any) -> Plan:
+    return make_plan(
+        JobKind.TRAINING,
+        CONFIG,
+        list(entries),
+        known=lambda _: True,
+        allow_unknown_types=False,
+        native=True,
+        queues=Queues(),
+    )
+
+
+P5, G5 = queued("ml.p5.48xlarge", "p5"), queued("ml.g5.xlarge", "g5")
+
+
+def looked(jobs: Places, of: Plan, stored: State | None = None) -> Begun | Found:
+    event, _ = look_back(jobs, of, a_try(2), stored)  # type: ignore[arg-type]
+    return event
+
+
+@pytest.mark.parametrize("place", ["p5", "g5", "elsewhere", None])
+def test_a_job_is_found_wherever_the_list_may_have_sent_it(place: str | None) -> None:
+    jobs = Places(n1=owner(), status={place: "RUNNABLE" if place else "InProgress"})
+    event = looked(jobs, through(P5, G5))
+    assert isinstance(event, Found)
+    assert event.submission == 1
+
+
+def test_of_two_jobs_of_a_number_the_one_that_lives_is_found() -> None:
+    jobs = Places(n1=owner(), status={"p5": "FAILED", "g5": "RUNNABLE"})
+    event = looked(jobs, through(P5, G5))
+    assert isinstance(event, Found)
+    assert event.arn.endswith("/g5")
+    ended = looked(Places(n1=owner(), status={"p5": "FAILED", "g5": "SUCCEEDED"}), through(P5, G5))
+    assert isinstance(ended, Found)
+    assert ended.arn.endswith("/p5")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "place"),
+    [
+        ((P5, "ml.g5.xlarge"), (P5,), None),
+        (("ml.g5.xlarge",), (P5,), None),
+        ((P5, G5), (P5,), "g5"),
+        ((G5,), (P5, "ml.g5.xlarge"), "g5"),
+    ],
+    ids=["the entry for SageMaker is gone", "all of it is", "a queue is gone", "the queue was changed"],
+)
+def test_a_job_is_found_where_the_list_of_the_try_before_had_sent_it(before: Any, now: Any, place: str | None) -> None:
+    name = job_name(IDENTITY, "nightly", 1)
+    stored = through(*before).start(Limits(60.0)).but(submission=1, job_name=name if place is None else name.lower())
+    jobs = Places(n1=owner(), status={place: "RUNNABLE" if place else "InProgress"})
+    assert isinstance(looked(jobs, through(*now), stored), Found)
+
+
+def test_a_service_job_that_was_written_down_is_looked_at_by_its_arn() -> None:
+    arn = "arn:aws:batch:us-east-1:1:service-job/gone-from-the-list"
+    stored = through(P5).start(Limits(60.0)).but(submission=1, job_name="nightly-1", job_arn=arn)
+    jobs = Places(n1=owner(), status={"gone-from-the-list": "RUNNABLE"})
+    event = looked(jobs, through(P5), stored)
+    assert isinstance(event, Found)
+    assert event.arn == arn
+    assert isinstance(looked(Places(n1=owner()), through(P5), stored), Begun), "Batch has forgotten it"
+
+
+@pytest.mark.parametrize(
+    ("queue", "wave"), [("p5", 0), ("arn:aws:batch:us-east-1:1:job-queue/p5", 0), ("g5", 1), ("other", 0)]
+)
+def test_a_service_job_is_found_again_in_the_wave_of_its_queue(queue: str, wave: int) -> None:
+    described = {**Places(n1=owner(), status={"p5": "RUNNABLE"})._service_job("nightly", "p5"), "jobQueue": queue}
+    kind = "ml.g5.xlarge" if queue == "g5" else "ml.p5.48xlarge"
+    described["serviceRequestPayload"] = json.dumps({"ResourceConfig": {"InstanceType": kind, "InstanceCount": 1}})
+    found = found_job(Places(n1=owner(wave=9)), through(P5, G5, "ml.g5.xlarge"), a_try(2), described)  # type: ignore[arg-type]
+    assert found is not None
+    assert found.wave == wave
