@@ -172,7 +172,13 @@ def _capacity_of(config: Mapping[str, Any], resources: Mapping[str, Any], *, thr
             "stands beside EnableManagedSpotTraining, and a job runs on one or the other",
             'Take one away, or write both as prefer=[training_plan("ml.…", arn=…), spot("ml.…")].',
         )
-    if through_queue and not on_spot:
+    if through_queue and on_spot:
+        raise request_refused(
+            "EnableManagedSpotTraining",
+            "asks for spot capacity, and AWS Batch's queues hold On-Demand and training-plan capacity",
+            'Take it away, or write the list out: prefer=[queued("ml.…"), spot("ml.…")].',
+        )
+    if through_queue:
         return {} if plan is None else {"TrainingPlanArns": [plan]}
     if plan is not None:
         return {"Capacity": CapacityKind.TRAINING_PLAN, "TrainingPlanArns": [plan], "WaitForPlan": True}

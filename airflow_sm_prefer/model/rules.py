@@ -15,6 +15,7 @@ from airflow_sm_prefer.model.beside import runs_on_spot
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.plans import check_plan_arn
 from airflow_sm_prefer.model.preference import CapacityKind, InstancePreference, PreferenceList
+from airflow_sm_prefer.model.rendered import has_template
 from airflow_sm_prefer.model.written import integer, joined, part_of, refused, request_refused, shown
 
 #: MaxRuntimeInSeconds if a training request has none (SageMaker API reference, ``StoppingCondition``).
@@ -81,6 +82,17 @@ def validate_config(config: Mapping[str, Any], kind: JobKind | str) -> None:
         check_plan_arn(resources["TrainingPlanArn"], "ResourceConfig.TrainingPlanArn", _not_a_plan)
     for path, (least, most) in _RANGES[kind].items():
         _check_range(config, path, least, most)
+    _check_tags(config.get("Tags"))
+
+
+def _check_tags(tags: Any) -> None:
+    """Refuse tags of another shape than AWS's, since ours are put beside them."""
+    if tags is None or has_template(tags):
+        return
+    is_list = isinstance(tags, list | tuple)
+    if not is_list or not all(isinstance(tag, Mapping) and {*tag} == {"Key", "Value"} for tag in tags):
+        remedy = 'Write them as [{"Key": "team", "Value": "vision"}].'
+        raise request_refused("Tags", f"have to be a list of dicts, and are {shown(tags)}", remedy)
 
 
 def _not_a_plan(place: str, problem: str, remedy: str) -> InvalidRequest:

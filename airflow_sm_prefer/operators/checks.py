@@ -46,7 +46,7 @@ def check_where_written(operator: SageMakerPreferOperator) -> None:
     )
     operator.terms(rendered=False)
     if not (has_template(operator.prefer) or has_template(operator.config)):
-        plan_of(operator, rendered=False)
+        plan_of(operator, rendered=False).check_payloads()
     if not (has_template(operator.max_pending) or has_template(operator.config)):
         pending_budget(operator.max_pending, normalise_config(operator.config))
     if operator.start_by is not None and not has_template(operator.start_by):

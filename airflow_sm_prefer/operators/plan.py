@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from airflow_sm_prefer.aws.training_request import check_training_request
@@ -23,6 +23,15 @@ from airflow_sm_prefer.placement.queueing import INNER_NAME_LIMIT, Terms, client
 from airflow_sm_prefer.placement.request import Envelope, build_request, max_runtime
 from airflow_sm_prefer.placement.state import Entry, Limits, State
 from airflow_sm_prefer.placement.waves import Wave, compile_waves
+
+#: What a request is checked with before there is one to send; all of our jobs have as many tags, or a few more.
+_SOME_ROLE = "arn:aws:iam::123456789012:role/some-role"
+_SOME_ENVELOPE = Envelope(
+    name="name",
+    tags=Ownership("task", "deployment", "ti", 0, "fingerprint", 1, 0.0).to_tags(),
+    pending_limit=0,
+    inner_name="n" * INNER_NAME_LIMIT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +87,16 @@ class Plan:
     def check_payloads(self) -> None:
         """Check the payload of every queue on the list as SageMaker will, which Batch leaves to its dispatch.
 
+        A role that is only named is looked up by its name later on, and not checked here.
+
         Raises:
             InvalidRequest: one can't work.
         """
-        sent = Envelope(name="name", tags=(), pending_limit=0, inner_name="n" * INNER_NAME_LIMIT)
+        is_named = not str(self.config.get("RoleArn", "arn:")).startswith("arn:")
+        checked = replace(self, config={**self.config, "RoleArn": _SOME_ROLE}) if is_named else self
         for number, wave in enumerate(self.waves):
             if wave.queue is not None:
-                check_training_request(training_request(self.request(sent, number, frozenset())))
+                check_training_request(training_request(checked.request(_SOME_ENVELOPE, number, frozenset())))
 
     @property
     def keeps_checkpoints(self) -> bool:

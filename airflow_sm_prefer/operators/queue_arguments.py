@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: (https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitServiceJob.html).
 _SHAPES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "retry_strategy": {"attempts": (1, 10)},
-    "timeout_config": {"attemptDurationSeconds": (60, 2_419_200)},
+    "timeout_config": {"attemptDurationSeconds": (1, 2_419_200)},
     "preemption_configuration": {"preemptionRetriesBeforeTermination": (0, 9999)},
 }
 

@@ -46,7 +46,15 @@ def find_short(
 
 
 def leave_out(state: State, short: Mapping[int, str], now: float) -> State:
-    """Return the first state of a task without some entries of its list, as if AWS had refused them for good."""
+    """Return the first state of a task without some entries of its list, as if AWS had refused them for good.
+
+    Raises:
+        InvalidPreference: nothing is left of it.
+    """
+    if short and len(short) == len(state.entries):
+        named = [why for _, why in sorted(short.items())[:_NAMED]]
+        msg = "No entry of the list can run as things stand.\n" + "\n".join(named)
+        raise InvalidPreference(msg)
     for index, why in sorted(short.items()):
         wave = next(n for n, indices in enumerate(state.waves) if index in indices)
         verdict = Verdict.QUEUE_UNFIT if state.entries[index].queue else Verdict.QUOTA_ZERO

@@ -80,7 +80,7 @@ def _job_request(
 ) -> dict[str, Any]:
     request = copy.deepcopy(dict(config))
     request[kind.name_key] = envelope.name
-    request["Tags"] = [*request.get("Tags", []), *map(dict, envelope.tags)]
+    request["Tags"] = [*(request.get("Tags") or []), *map(dict, envelope.tags)]
     if wave.preferences:
         _name_instances(_resources(kind, request), preferences, wave)
         request = wave.preferences[0].overrides.apply(request, kind.value)

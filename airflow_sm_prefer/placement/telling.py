@@ -16,7 +16,7 @@ from airflow_sm_prefer.placement.state import Entry, State
 _REASON_LENGTH = 500
 
 _REMEDIES: Mapping[Verdict, str] = {
-    Verdict.QUEUE_REFUSED: "See that the queue is enabled and for training, and takes the entry's share and instances.",
+    Verdict.QUEUE_REFUSED: "See that the queue exists, is enabled and for training, and takes the entry's share.",
     Verdict.QUEUE_UNFIT: "Ask for fewer instances, or raise the limits of its service environment and quota share.",
 }
 

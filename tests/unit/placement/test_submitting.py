@@ -299,7 +299,7 @@ def test_a_queue_that_refuses_the_job_is_dropped_with_batchs_words_and_the_next_
     )
     assert driver.told[-1] == (
         "Left out for good: 1 x ml.p5.48xlarge (queue p5). AWS said: ClientException: it is DISABLED "
-        "See that the queue is enabled and for training, and takes the entry's share and instances."
+        "See that the queue exists, is enabled and for training, and takes the entry's share."
     )
     (failed,) = driver.is_refused(Verdict.QUEUE_REFUSED, "ClientException: it is gone")
     assert isinstance(failed, Fail)
