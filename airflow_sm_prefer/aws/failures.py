@@ -167,12 +167,9 @@ _CODES: Final = (
     (_SERVER, FailureKind.SERVER),
 )
 
-#: Seen in the wild on Describe and Stop of a job that isn't there (not ResourceNotFound); and what Batch, whose texts
-#: aren't documented, may say of a job or a queue.
+#: Seen in the wild on Describe and Stop of a job that isn't there (not ResourceNotFound).
 _UNKNOWN_JOB: Final = re.compile(
-    r"Requested resource not found|Could not find (requested )?(\w+ )?job\b"
-    r"|(The )?(service ?)?job ?(queue|id)?\b[^.]*(not exist|n't exist|not found)",
-    re.IGNORECASE,
+    r"Requested resource not found|Could not find (requested )?(\w+ )?job\b", re.IGNORECASE
 )
 #: Seen in the wild on Stop of a job that is over.
 _OVER_ALREADY: Final = re.compile(

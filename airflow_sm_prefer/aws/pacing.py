@@ -24,6 +24,7 @@ _OWN_RATES: Final[Mapping[str, float]] = MappingProxyType(
     {
         "listtags": 4.0,
         "addtags": 4.0,
+        "tagresource": 4.0,
         "listservicequotas": 5.0,
         "submitservicejob": 4.0,
         "terminateservicejob": 4.0,

@@ -52,6 +52,14 @@ def test_tags_have_a_rate_of_their_own_and_not_the_lists():
         assert [calls.acquire(operation) for _ in range(5)] == [0.0, 0.0, 0.0, 0.0, 0.25]
 
 
+@pytest.mark.parametrize("operation", ["SubmitServiceJob", "TerminateServiceJob", "TagResource"])
+def test_what_batch_is_asked_to_do_has_a_rate_below_its_five_a_second(operation):
+    calls = Pacing(FakeClock())
+    waits = [calls.acquire(operation) for _ in range(9)]
+    assert waits[3] == 0.0
+    assert waits[8] == pytest.approx(1.25)
+
+
 def test_an_operation_without_a_rate_is_not_held_up():
     calls = Pacing(FakeClock())
     assert [calls.acquire("GetCallerIdentity") for _ in range(50)] == [0.0] * 50
