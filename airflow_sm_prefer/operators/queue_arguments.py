@@ -112,7 +112,7 @@ def _problems(number: int, rule: Any) -> Iterator[str]:
     place = f"retry_strategy: rule {number} of evaluateOnExit"
     if not isinstance(rule, Mapping) or not set(rule) <= {"action", "onStatusReason"}:
         yield f"{place} is {shown(rule)}"
-    elif rule.get("action") not in {"RETRY", "EXIT"}:
+    elif rule.get("action") not in ("RETRY", "EXIT"):  # it may be anything, lists among it
         yield f"{place} has the action {shown(rule.get('action'))}, and there are RETRY and EXIT"
     elif "onStatusReason" in rule and not _is_pattern(rule["onStatusReason"]):
         yield f"{place} has an onStatusReason that isn't a text of 1 to {_PATTERN_LENGTH} characters"

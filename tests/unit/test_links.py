@@ -3,7 +3,7 @@ import logging
 import pytest
 from airflow.providers.common.compat.sdk import XCom
 
-from airflow_sm_prefer.links import JOB_XCOM_KEY, JobLink, JobLogLink
+from airflow_sm_prefer.links import JOB_XCOM_KEY, JobLink, JobLogLink, JobQueueLink, QueuedJob
 from airflow_sm_prefer.model.job import JobKind
 
 JOB = {"kind": "training", "name": "nightly-smpabcd-1", "region": "us-west-2", "partition": "aws"}
@@ -115,3 +115,47 @@ def test_a_link_that_can_not_be_made_fails_nothing(caplog):
     with caplog.at_level(logging.WARNING):
         JobLink.persist_job({"ti": Broken()}, Operator(), JobKind.TRAINING, "n")
     assert "can't be made" in caplog.text
+
+
+# -- jobs in queues of AWS Batch -------------------------------------------------------------------------------
+
+SERVICE_JOB = "arn:aws:batch:us-west-2:123456789012:service-job/7b5f"
+IN_QUEUE = QueuedJob(SERVICE_JOB, "p5", "AWSBatchsmpabcd-1")
+QUEUE_ARN = "arn:aws:batch:us-west-2:123456789012:job-queue/p5"
+
+
+def links_of(ti, queued, operator=None):
+    JobLink.persist_job({"ti": ti}, operator or Operator(), JobKind.TRAINING, "nightly-smpabcd-1", queued)
+    return [link.get_link(Operator(), ti_key=ti) for link in (JobLink(), JobQueueLink(), JobLogLink())]
+
+
+@pytest.mark.parametrize("queue", ["p5", QUEUE_ARN])
+def test_a_service_job_its_queue_and_the_logs_of_all_its_attempts_have_their_pages(ti, queue):
+    batch = "https://console.aws.amazon.com/batch/home?region=us-west-2"
+    assert links_of(ti, IN_QUEUE._replace(queue=queue)) == [
+        f"{batch}#jobs/detail/7b5f",
+        f"{batch}#queues/detail/{QUEUE_ARN}",
+        "https://console.aws.amazon.com/cloudwatch/home?region=us-west-2#logsV2:log-groups/log-group/"
+        "$252Faws$252Fsagemaker$252FTrainingJobs$3FlogStreamNameFilter$3DAWSBatchsmpabcd-1",
+    ]
+
+
+def test_a_job_in_no_queue_has_no_page_of_one(ti):
+    job, queue, _ = links_of(ti, None)
+    assert job.endswith("#/jobs/nightly-smpabcd-1")
+    assert queue == ""
+
+
+def test_after_a_queue_a_job_of_sagemakers_own_is_linked_as_such(ti):
+    links_of(ti, IN_QUEUE)
+    job, queue, logs = links_of(ti, None)
+    assert (job.rpartition("/")[2], queue) == ("nightly-smpabcd-1", "")
+    assert "AWSBatch" not in logs
+
+
+def test_with_the_sandbox_a_queue_has_no_page(ti):
+    assert links_of(ti, IN_QUEUE, Operator(Hook(partition=None))) == ["", "", ""]
+
+
+def test_before_there_is_a_job_there_is_no_queue_to_link_to(ti):
+    assert JobQueueLink().get_link(Operator(), ti_key=ti) == ""

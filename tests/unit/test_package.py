@@ -26,7 +26,8 @@ def test_importing_it_imports_nothing_of_weight():
 
 def test_helpers_and_errors_come_without_airflow_and_boto():
     code = (
-        "import sys; from airflow_sm_prefer import on_demand, training_plan, spot, InvalidPreference, FakeClock\n"
+        "import sys\n"
+        "from airflow_sm_prefer import on_demand, queued, training_plan, spot, InvalidPreference, FakeClock\n"
         "print(sorted({'airflow', 'boto3', 'botocore'} & set(sys.modules)))"
     )
     command = [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{code}"]

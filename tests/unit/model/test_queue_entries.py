@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airflow_sm_prefer import on_demand, queued, spot
-from airflow_sm_prefer.errors import InvalidPreference
+from airflow_sm_prefer.errors import InvalidPreference, InvalidRequest
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.parsing import parse_preferences
 from airflow_sm_prefer.model.preference import CapacityKind, PreferenceList, Queue
@@ -170,3 +170,13 @@ def test_an_entry_on_its_own_can_be_read() -> None:
 
 def test_a_queues_share_is_the_one_of_the_kind_that_it_has() -> None:
     assert [Queue("q", "a").share, Queue("q", quota_share="b").share, Queue("q").share] == ["a", "b", None]
+
+
+def test_managed_spot_training_is_for_no_queue() -> None:
+    own = {"ResourceConfig": {"InstanceType": P5, "InstanceCount": 1}, "EnableManagedSpotTraining": True}
+    with pytest.raises(InvalidRequest) as caught:
+        parse(None, FAIR, **own)
+    assert "EnableManagedSpotTraining asks for spot capacity" in str(caught.value)
+    assert 'prefer=[queued("ml.…"), spot("ml.…")]' in str(caught.value)
+    (entry,) = parse(None, NONE, **own)
+    assert (entry.kind, entry.queue) == (CapacityKind.SPOT, None)

@@ -201,3 +201,27 @@ def test_a_config_can_be_judged_before_its_list_is_known():
     validate_config(training({"MaxWaitTimeInSeconds": 5}), "training")
     with pytest.raises(InvalidRequest):
         validate_config(training({"MaxPendingTimeInSeconds": 5}), "training")
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        {"team": "vision"},
+        "team=vision",
+        ["team"],
+        [{"team": "vision"}],
+        [{"Key": "team"}],
+        [{"Key": "team", "Value": "vision", "More": "x"}],
+    ],
+)
+def test_tags_of_another_shape_than_awss_are_refused(tags):
+    message = said(training(Tags=tags), candidates("ml.g5.xlarge"), error=InvalidRequest)
+    assert "config: Tags have to be a list of dicts" in message
+    assert '[{"Key": "team", "Value": "vision"}]' in message
+
+
+@pytest.mark.parametrize(
+    "tags", [None, [], [{"Key": "team", "Value": "vision"}], [{"Key": "day", "Value": "{{ ds }}"}], "{{ tags }}"]
+)
+def test_tags_of_awss_shape_pass_and_what_is_still_a_template_does(tags):
+    validate_request(training(Tags=tags), candidates("ml.g5.xlarge"), "training")

@@ -121,3 +121,21 @@ def test_what_is_left_out_is_dropped_and_stands_in_the_record_with_its_wave() ->
     assert after.wave == 0
     noted = [(past.wave, past.verdict, past.reason) for past in after.attempts]
     assert noted == [(0, Verdict.QUOTA_ZERO, "too small"), (1, Verdict.QUOTA_ZERO, "zero")]
+
+
+def test_what_a_queue_cannot_take_is_noted_as_the_queues() -> None:
+    state = State(JobKind.TRAINING, (Entry(P5, 1, queue="p5"), Entry(M5, 1)), ((0,), (1,)), Limits(budget=3600.0))
+    assert leave_out(state, {0: "closed"}, 5.0).attempts[0].verdict is Verdict.QUEUE_UNFIT
+
+
+def test_quotas_and_queues_that_together_leave_nothing_are_an_error_that_names_them() -> None:
+    entries = tuple(Entry(P5, 1, queue="p5") for _ in range(4))
+    state = State(JobKind.TRAINING, entries, ((0,), (1,), (2,), (3,)), Limits(budget=3600.0))
+    with pytest.raises(InvalidPreference) as caught:
+        leave_out(state, {number: f"why {number}" for number in range(4)}, 5.0)
+    assert str(caught.value).splitlines() == [
+        "No entry of the list can run as things stand.",
+        "why 0",
+        "why 1",
+        "why 2",
+    ]
