@@ -89,10 +89,14 @@ def _check_tags(tags: Any) -> None:
     """Refuse tags of another shape than AWS's, since ours are put beside them."""
     if tags is None or has_template(tags):
         return
-    is_list = isinstance(tags, list | tuple)
-    if not is_list or not all(isinstance(tag, Mapping) and {*tag} == {"Key", "Value"} for tag in tags):
+    if not isinstance(tags, list | tuple) or not all(map(_is_tag, tags)):
         remedy = 'Write them as [{"Key": "team", "Value": "vision"}].'
-        raise request_refused("Tags", f"have to be a list of dicts, and are {shown(tags)}", remedy)
+        raise request_refused("Tags", f"have to be a list of dicts of strings, and are {shown(tags)}", remedy)
+
+
+def _is_tag(tag: Any) -> bool:
+    is_shaped = isinstance(tag, Mapping) and set(tag) == {"Key", "Value"}
+    return is_shaped and all(isinstance(part, str) for part in tag.values())
 
 
 def _not_a_plan(place: str, problem: str, remedy: str) -> InvalidRequest:

@@ -15,7 +15,7 @@ from typing import Any
 
 from airflow_sm_prefer.errors import InvalidRequest
 from airflow_sm_prefer.model.preference import Queue
-from airflow_sm_prefer.model.written import request_refused
+from airflow_sm_prefer.model.written import request_refused, shown
 from airflow_sm_prefer.placement.naming import TaskIdentity, job_name, task_marker
 
 #: What Batch leaves of a training job's 63 characters: it puts ``AWSBatch`` before the name, and 32 digits behind it.
@@ -25,8 +25,10 @@ INNER_NAME_LIMIT = 23
 PAYLOAD_LIMIT = 10 * 1024
 REQUEST_LIMIT = 30 * 1024
 
-#: Tags that a service job can have (API reference, ``TagrisTagsMap``).
+#: Tags that a service job can have, and how long they may be (API reference, ``TagrisTagsMap``).
 TAGS_LIMIT = 50
+TAG_KEY_LIMIT = 128
+TAG_VALUE_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +97,26 @@ def service_request(
         "clientToken": token,
         **{key: value for key, value in optional.items() if value is not None},
     }
+    _check_tags(tags)
     _check_sizes(request)
     return request
 
 
-def _check_sizes(request: Mapping[str, Any]) -> None:
-    tags, size = len(request["tags"]), len(request["serviceRequestPayload"].encode())
-    if tags > TAGS_LIMIT:
-        problem = f"has {tags} tags through a job queue, ours among them, and a service job takes {TAGS_LIMIT}"
+def _check_tags(tags: Mapping[str, str]) -> None:
+    """Check what tags a service job takes (Batch user guide, *Tag restrictions*)."""
+    if len(tags) > TAGS_LIMIT:
+        problem = f"has {len(tags)} tags through a job queue, ours among them, and a service job takes {TAGS_LIMIT}"
         raise request_refused("Tags", problem, "Leave some away.")
+    for key, value in tags.items():
+        if not 1 <= len(key) <= TAG_KEY_LIMIT or key.lower().startswith("aws:") or len(value) > TAG_VALUE_LIMIT:
+            remedy = (
+                f"A key has 1 to {TAG_KEY_LIMIT} characters, not aws: first, and a value {TAG_VALUE_LIMIT} at most."
+            )
+            raise request_refused("Tags", f"has {shown({key: value})}, and AWS Batch doesn't take that", remedy)
+
+
+def _check_sizes(request: Mapping[str, Any]) -> None:
+    size = len(request["serviceRequestPayload"].encode())
     if size > PAYLOAD_LIMIT:
         raise _too_large("is", size, PAYLOAD_LIMIT)
     whole = len(json.dumps(dict(request)).encode())

@@ -99,7 +99,8 @@ def without_effect(preferences: PreferenceList, known: Mapping[str, QueueStatus 
 
 def _existing(queue: Queue, status: QueueStatus | None, place: str) -> QueueStatus:
     if status is None:
-        raise refused(place, f"there is no job queue {queue.name!r} in this account and Region", "See its name.")
+        problem = f"there is no job queue {queue.name!r} in this account and Region"
+        raise refused(place, problem, "Check its name, and the Region that the task asks.")
     if not status.is_for_training:
         problem = f"the job queue {status.name!r} isn't for SageMaker training jobs"
         raise refused(place, problem, "Name a queue of type SAGEMAKER_TRAINING.")

@@ -210,7 +210,10 @@ WRITTEN: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "the config's tags as a dict": (
         {"prefer": [queued(P5, "fifo")], "config": {**TRAINING, "Tags": {"team": "vision"}}},
-        ["config: Tags have to be a list of dicts, and are {'team': 'vision'}", '{"Key": "team", "Value": "vision"}'],
+        [
+            "config: Tags have to be a list of dicts of strings, and are {'team': 'vision'}",
+            '{"Key": "team", "Value": "vision"}',
+        ],
     ),
     "a payload over 10 KiB": (
         {"prefer": [queued(P5, "fifo")], "config": with_hyperparameters(**{f"k{n}": "x" * 2400 for n in range(5)})},

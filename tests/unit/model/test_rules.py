@@ -211,6 +211,8 @@ def test_a_config_can_be_judged_before_its_list_is_known():
         ["team"],
         [{"team": "vision"}],
         [{"Key": "team"}],
+        [{"Key": "team", "Value": 7}],
+        [{"Key": None, "Value": "vision"}],
         [{"Key": "team", "Value": "vision", "More": "x"}],
     ],
 )

@@ -51,6 +51,27 @@ def test_each_verdict_has_its_exception_and_only_a_refused_request_is_not_retrie
     assert str(error) == "job-1: AWS's words"
 
 
+@pytest.mark.parametrize(
+    ("verdict", "raised", "is_retried", "remedy"),
+    [
+        (Verdict.QUEUE_UNFIT, errors.QueueUnfit, True, "Ask for fewer instances, or raise the limits"),
+        (Verdict.QUEUE_REFUSED, errors.RequestRejected, False, "See that the queue exists, is enabled"),
+    ],
+)
+def test_a_queue_that_does_not_do_is_told_with_batchs_words_and_the_remedy(
+    verdict: Verdict, raised: type[errors.JobFailed], is_retried: bool, remedy: str
+) -> None:
+    error = failure(Judgement(verdict, "Batch's words"), "job-1")
+    assert isinstance(error, raised)
+    assert isinstance(error, AirflowFailException) is not is_retried
+    assert str(error).startswith(f"job-1: Batch's words\n{remedy}")
+
+
+def test_what_batch_does_not_take_is_its_queues_refusal_word_for_word() -> None:
+    refused = create_failed(CallFailure(FailureKind.INVALID, "ClientException", "it is DISABLED", "SubmitServiceJob"))
+    assert refused == Refused(Judgement(Verdict.QUEUE_REFUSED, "ClientException: it is DISABLED"))
+
+
 def test_a_failure_before_there_was_a_job_names_none() -> None:
     assert str(failure(Judgement(Verdict.CAPACITY, "none"), "")) == "none"
 

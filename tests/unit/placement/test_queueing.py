@@ -131,6 +131,20 @@ def test_there_may_be_fifty_tags_ours_among_them() -> None:
     assert "a service job takes 50" in message
 
 
+@pytest.mark.parametrize(
+    "tags", [{"": "x"}, {"k" * 129: "x"}, {"team": "v" * 257}, {"aws:team": "x"}, {"AWS:team": "x"}]
+)
+def test_a_tag_that_batch_does_not_take_is_refused(tags: dict[str, str]) -> None:
+    message = said(TRAINING, Terms(tags=tags))
+    assert "AWS Batch doesn't take that" in message
+    assert "1 to 128 characters, not aws: first, and a value 256 at most" in message
+
+
+def test_a_tag_is_taken_up_to_its_last_character() -> None:
+    tags = {"k" * 128: "v" * 256, "empty": ""}
+    assert tags.items() <= sent(terms=Terms(tags=tags))["tags"].items()
+
+
 # -- names and tokens ----------------------------------------------------------------------------------------
 
 

@@ -62,7 +62,7 @@ def said(written: dict[str, Any], status: QueueStatus | None) -> str:
 @pytest.mark.parametrize(
     ("written", "status", "says"),
     [
-        (entry(), None, ["there is no job queue 'q' in this account and Region"]),
+        (entry(), None, ["there is no job queue 'q' in this account and Region", "Check its name, and the Region"]),
         (entry(), QueueStatus("q", is_for_training=False), ["isn't for SageMaker training jobs", "SAGEMAKER_TRAINING"]),
         (entry(share_identifier="a"), FIFO, ["'q' has no shares", "names 'a'", "Take the share away"]),
         (entry(quota_share="a"), FIFO, ["'q' has no shares", "names 'a'"]),
