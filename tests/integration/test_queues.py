@@ -344,3 +344,27 @@ def test_the_log_says_which_place_in_the_queue_the_job_has(capsys: pytest.Captur
         airflow.run(training([queued(P5, job_queue="p5")]))
     told = re.findall(r" is (.*) in line for 1 x ml\.p5\.48xlarge \(queue p5\)\.", capsys.readouterr().out)
     assert told == ["the 3rd", "the 2nd", "next"]
+
+
+@pytest.mark.parametrize("store", [True, False])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ([on_demand(G5), queued(P5, job_queue="p5")], [queued(P5, job_queue="p5")]),
+        ([queued(G5, job_queue="g5"), queued(P5, job_queue="p5")], [queued(P5, job_queue="p5")]),
+        ([queued(P5, job_queue="p5")], [on_demand(G5), queued(G5, job_queue="g5")]),
+    ],
+    ids=["the entry for SageMaker is gone", "a queue is gone", "all of it is another"],
+)
+def test_a_retry_whose_list_has_changed_takes_up_the_job_where_the_one_before_had_sent_it(
+    before: list[Any], now: list[Any], store: bool
+) -> None:
+    with airflow_and_sandbox(runner=ScriptedRunner(default=LONG), store=store) as airflow:
+        queue(airflow, "p5")
+        queue(airflow, "g5")
+        ti = TaskInstance()
+        config = {**TRAINING, "TrainingJobName": "Nightly"}
+        airflow.begin(training(before, config=config), ti)
+        airflow.server.sandbox.advance(60)
+        airflow.run(training(now, config=config), ti.retried())
+        assert len(airflow.calls("SubmitServiceJob")) + len(airflow.calls("CreateTrainingJob")) == 1
