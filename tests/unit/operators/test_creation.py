@@ -301,6 +301,17 @@ def test_a_later_trys_job_ends_this_one_and_stays(repeat: str) -> None:
     assert aws.live() == [later]
 
 
+@pytest.mark.parametrize(("plan", "place"), [(TWO, "g5"), (MIXED, None)])
+def test_a_token_that_a_later_try_used_in_another_place_of_the_list_ends_this_one(
+    plan: Plan, place: str | None
+) -> None:
+    aws = Aws("refused")
+    later = aws.has(owner("3-later", plan=plan), queue=place, token=token_of())
+    with pytest.raises(Killed, match="Another try of this task has submitted"):
+        create(aws, plan)
+    assert aws.live() == [later]
+
+
 @pytest.mark.parametrize("repeat", REPEATS)
 def test_the_job_that_the_try_before_left_is_taken_over_where_no_listing_had_shown_it(repeat: str) -> None:
     aws = Aws(repeat)
