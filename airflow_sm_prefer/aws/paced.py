@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from airflow_sm_prefer.aws.attempts import AttemptLog
@@ -43,6 +43,16 @@ class Calls:
                 self._pacing.throttled(operation)
             raise CallFailed(failure) from error
         return response
+
+    def rows(self, operation: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
+        """Give the entries of all pages of a listing that goes on by ``nextToken``, a page at a time."""
+        more: dict[str, Any] = {}
+        while True:
+            page = self(operation, **parameters, **more)
+            yield from page.get(key) or ()
+            if not page.get("nextToken"):
+                return
+            more = {"nextToken": page["nextToken"]}
 
 
 def _method(client: Any, operation: str) -> Callable[..., dict[str, Any]]:

@@ -7,7 +7,7 @@ warning in the log, and Batch's answer to the job tells.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from airflow_sm_prefer.aws.failures import CallFailed
@@ -35,7 +35,9 @@ class QueuesApi:
             None for a queue that doesn't exist; nothing at all where Batch doesn't say.
         """
         wanted = list(names)
-        rows = _or(None, lambda: list(self._pages("DescribeJobQueues", "jobQueues", jobQueues=wanted)), "job queues")
+        rows = _or(
+            None, lambda: list(self._call.rows("DescribeJobQueues", "jobQueues", jobQueues=wanted)), "job queues"
+        )
         if rows is None:
             return {}
         found = {name: row for row in rows for name in (row["jobQueueName"], row["jobQueueArn"])}
@@ -66,21 +68,12 @@ class QueuesApi:
 
     def _limits(self, row: Mapping[str, Any]) -> Mapping[str, int]:
         names = [order["serviceEnvironment"] for order in row.get("serviceEnvironmentOrder", ())]
-        rows = list(self._pages("DescribeServiceEnvironments", "serviceEnvironments", serviceEnvironments=names))
+        rows = list(self._call.rows("DescribeServiceEnvironments", "serviceEnvironments", serviceEnvironments=names))
         return {limit["capacityUnit"]: limit["maxCapacity"] for found in rows for limit in found["capacityLimits"]}
 
     def _shares(self, queue: str) -> Mapping[str, QuotaShare]:
-        rows = self._pages("ListQuotaShares", "quotaShares", jobQueue=queue)
+        rows = self._call.rows("ListQuotaShares", "quotaShares", jobQueue=queue)
         return {row["quotaShareName"]: _quota_share(row) for row in rows}
-
-    def _pages(self, operation: str, key: str, **parameters: Any) -> Iterator[Mapping[str, Any]]:
-        token: str | None = None
-        while True:
-            page = self._call(operation, **parameters, **({"nextToken": token} if token else {}))
-            yield from page.get(key, ())
-            token = page.get("nextToken")
-            if not token:
-                return
 
 
 def _closed(row: Mapping[str, Any]) -> str:

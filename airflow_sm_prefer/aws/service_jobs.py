@@ -74,14 +74,8 @@ class ServiceJobsApi:
 
     def queues(self) -> list[str]:
         """Return the names of all job queues for training jobs."""
-        names, token = [], None
-        while True:
-            page = self._call("DescribeJobQueues", **({"nextToken": token} if token else {}))
-            found = page.get("jobQueues", ())
-            names += [queue["jobQueueName"] for queue in found if queue.get("jobQueueType") == "SAGEMAKER_TRAINING"]
-            token = page.get("nextToken")
-            if not token:
-                return names
+        rows = self._call.rows("DescribeJobQueues", "jobQueues")
+        return [row["jobQueueName"] for row in rows if row.get("jobQueueType") == "SAGEMAKER_TRAINING"]
 
     def front(self, queue: str) -> list[list[str]]:
         """Return the ARNs of those who are next in a queue: a list for the queue, or one for each quota share.
@@ -122,11 +116,4 @@ class ServiceJobsApi:
         self._call("TagResource", resourceArn=arn, tags=dict(tags))
 
     def _rows(self, **parameters: Any) -> Iterator[dict[str, Any]]:
-        token: str | None = None
-        while True:
-            more = {"nextToken": token} if token else {}
-            page = self._call("ListServiceJobs", maxResults=_PAGE, **parameters, **more)
-            yield from page.get("jobSummaryList", ())
-            token = page.get("nextToken")
-            if not token:
-                return
+        return self._call.rows("ListServiceJobs", "jobSummaryList", maxResults=_PAGE, **parameters)
