@@ -179,8 +179,7 @@ def test_the_connection_reaches_the_trigger_whole() -> None:
         deferred = airflow.begin(training(**arguments), TaskInstance())
         _, kwargs = deferred.trigger.serialize()
         assert {key: kwargs[key] for key in arguments} == arguments
-        hook = deferred.trigger.connection.hook()
-        made = hook.jobs(deferred.trigger.connection and training().kind)._client.meta
+        made = deferred.trigger.connection.hook().conn.meta
         assert made.region_name == "eu-west-1"
         assert made.config.read_timeout == 7
 
