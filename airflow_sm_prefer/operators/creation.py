@@ -47,14 +47,14 @@ class Creation:
     def __init__(self, jobs: PatientJobs, plan: Plan, this: Try, log: Any) -> None:
         self._jobs, self._plan, self._this, self._log = jobs, plan, this, log
 
-    def create(self, request: dict[str, Any], name: str, number: int, refusals: int) -> Event:
+    def create(self, request: dict[str, Any], name: str, number: int, looks: int) -> Event:
         """Create a job, or find out what keeps it from being created.
 
         Args:
             request: The request.
             name: The job's name.
             number: Its number in the task instance's life.
-            refusals: How many times in a row AWS has not taken it before.
+            looks: How many times in a row no job was seen though its token had been used.
 
         Raises:
             Killed: another try has submitted it since this one began.
@@ -64,13 +64,13 @@ class Creation:
         try:
             arn = self._jobs.create(request)
         except CallFailed as failed:
-            return self._not_created(failed, name, number, queue, refusals)
+            return self._not_created(failed, name, number, queue, looks)
         if queue is not None and self._is_anothers(arn, number):
             return self._anothers(self._jobs.describe(arn), name, number)
         self._settle_with_others(arn, name, number, queue)
         return Created(name, arn, sent_pending_limit(request), max_runtime(request))
 
-    def _not_created(self, failed: CallFailed, name: str, number: int, queue: str | None, refusals: int) -> Event:
+    def _not_created(self, failed: CallFailed, name: str, number: int, queue: str | None, looks: int) -> Event:
         """Tell a refusal from a job that is there after all: its tags say whose it is."""
         failure = failed.failure
         is_behind = queue is not None and failure.kind is FailureKind.INVALID
@@ -80,7 +80,7 @@ class Creation:
         if described is not None:
             return self._anothers(described, name, number)
         if is_behind and _TOKEN.search(failure.message):
-            return NoAnswer(str(failure)) if refusals < _LOOKS else NameTaken(name)
+            return NoAnswer(str(failure), token_used=True) if looks < _LOOKS else NameTaken(name)
         return create_failed(failure) if failure.kind is not FailureKind.IN_USE else NameTaken(name)
 
     def _behind(self, number: int, queue: str | None) -> dict[str, Any] | None:

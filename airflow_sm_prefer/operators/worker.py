@@ -145,7 +145,7 @@ class Worker:
         if self._is_killed():
             msg = "The task was told to end before its job was created."
             raise Killed(msg)
-        created = self._creation.create(request, sent.name, command.submission, state.refusals)
+        created = self._creation.create(request, sent.name, command.submission, state.looks)
         if not isinstance(created, Created):
             return created
         state = state.but(job_name=sent.name, job_arn=created.arn, submission=command.submission)

@@ -86,9 +86,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """The request may have reached AWS or not."""
+    """The request may have reached AWS or not.
+
+    Attributes:
+        text: What came instead of an answer.
+        token_used: Whether AWS Batch says that its client token was used, and no job shows that it was used for.
+    """
 
     text: str
+    token_used: bool = False
 
 
 @dataclass(frozen=True, slots=True)

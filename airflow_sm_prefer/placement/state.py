@@ -152,6 +152,7 @@ class State:
         stop: Why the job is being stopped, if it is.
         stop_sent: When the stop was last sent.
         refusals: How many times in a row AWS has not taken the request for now.
+        looks: How many times in a row no job was seen though its client token had been used.
         unseen_since: Since when AWS can't be asked, or doesn't know the job.
         told_at: When that was last told.
         attempts: What was tried, folded.
@@ -194,6 +195,7 @@ class State:
     stop: StopReason | None = None
     stop_sent: float | None = None
     refusals: int = 0
+    looks: int = 0
     unseen_since: float | None = None
     told_at: float | None = None
     attempts: tuple[Attempts, ...] = ()

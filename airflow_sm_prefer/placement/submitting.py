@@ -63,7 +63,7 @@ def answered(state: State, event: Created | NameTaken | Refused | NoAnswer, now:
         case Created():
             return _created(state, event, now)
         case NameTaken():
-            state = state.but(submission=state.submission + 1)
+            state = state.but(submission=state.submission + 1, looks=0)
             told = Tell(f"{event.name} was used before, and not by this try: taking the next number.")
             following, commands = submit(state, now, jitter)
             return following, (told, *commands)
@@ -117,6 +117,7 @@ def _created(state: State, event: Created, now: float) -> Step:
         max_pending=event.max_pending,
         submitted=now,
         refusals=0,
+        looks=0,
         unseen_since=None,
     )
     return state, (Tell(telling.submitted(state, now)), Watch(budget.next_deadline(state, now)))
@@ -124,7 +125,7 @@ def _created(state: State, event: Created, now: float) -> Step:
 
 def _no_answer(state: State, event: NoAnswer, now: float, jitter: float) -> Step:
     """Ask again under the same name: if the lost call did create the job, AWS will say that the name is in use."""
-    state = state.but(refusals=state.refusals + 1)
+    state = state.but(refusals=state.refusals + 1, looks=state.looks + event.token_used)
     told = Tell(f"AWS gave no answer ({event.text}): asking again under the same name.", warning=True)
     return _sleep(state, told, now, _throttle_pause(state.refusals, jitter))
 

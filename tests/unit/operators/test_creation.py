@@ -188,7 +188,7 @@ class Aws:
 
 
 def create(
-    aws: Aws, plan: Plan = ONE, *, wave: int = 0, number: int = 1, refusals: int = 0, this: Try | None = None
+    aws: Aws, plan: Plan = ONE, *, wave: int = 0, number: int = 1, looks: int = 0, this: Try | None = None
 ) -> Event:
     """Create a job as a worker does."""
     of = this or a_try()
@@ -201,7 +201,7 @@ def create(
         of,
         logging.getLogger("creation"),
     )
-    return creation.create(plan.request(sent, wave, frozenset()), sent.name, number, refusals)
+    return creation.create(plan.request(sent, wave, frozenset()), sent.name, number, looks)
 
 
 def token_of(number: int = 1) -> str:
@@ -235,7 +235,7 @@ def test_a_job_whose_answer_was_lost_and_that_no_listing_shows_yet_is_asked_for_
 ) -> None:
     aws = Aws(repeat, loses=failed(FailureKind.NETWORK, "timeout", "ReadTimeoutError", no_answer=True))
     aws.behind = 3
-    events = [create(aws, refusals=refusals) for refusals in range(4)]
+    events = [create(aws, looks=looks) for looks in range(4)]
     if repeat == "refused":
         assert [type(event) for event in events] == [NoAnswer, NoAnswer, NoAnswer, Created]
     assert isinstance(events[-1], Created)
@@ -288,7 +288,7 @@ def test_whatever_batch_says_its_refusal_is_looked_behind(words: str) -> None:
 
 def test_a_used_token_without_a_job_is_asked_about_a_few_times_and_then_left_for_the_next_number() -> None:
     aws = Aws(refuses=failed(FailureKind.INVALID, "Duplicate clientToken"))
-    events = [create(aws, refusals=refusals) for refusals in range(5)]
+    events = [create(aws, looks=looks) for looks in range(5)]
     assert [type(event) for event in events] == [NoAnswer] * 4 + [NameTaken]
 
 

@@ -77,6 +77,22 @@ def test_a_lost_answer_leads_to_the_same_number_again() -> None:
     assert driver.hears(Woken(), after=2) == (Submit(1, 0, frozenset()),)
 
 
+def test_looks_behind_a_used_token_are_counted_apart_from_other_refusals() -> None:
+    driver = Driver(new_state())
+    driver.hears(Begun())
+    driver.is_refused(Verdict.THROTTLED)
+    driver.hears(Woken(), after=20)
+    driver.hears(NoAnswer("timed out"))
+    assert (driver.state.refusals, driver.state.looks) == (2, 0)
+    for looks in (1, 2):
+        driver.hears(Woken(), after=20)
+        driver.hears(NoAnswer("clientToken was used", token_used=True))
+        assert driver.state.looks == looks
+    driver.hears(Woken(), after=20)
+    driver.hears(NameTaken("job-1"))
+    assert driver.state.looks == 0
+
+
 def test_throttling_backs_off_longer_each_time_up_to_twenty_seconds_and_says_so_once() -> None:
     driver = Driver(new_state())
     driver.hears(Begun())
