@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from airflow_sm_prefer.aws.plans import PlansApi
     from airflow_sm_prefer.aws.quotas import QuotasApi
     from airflow_sm_prefer.aws.routed import RoutedJobs
+    from airflow_sm_prefer.aws.service_jobs import ServiceJobsApi
 
 
 class SageMakerPreferHook(AwsBaseHook):
@@ -69,8 +70,24 @@ class SageMakerPreferHook(AwsBaseHook):
         return with_defaults(super().config)
 
     def jobs(self, kind: JobKind) -> JobsApi | RoutedJobs:
-        """Return the calls about jobs of one kind, wherever this hook's jobs may be."""
-        return self.direct_jobs(kind)
+        """Return the calls about jobs of one kind.
+
+        Those about training jobs know AWS Batch's queues: an earlier try of a task may have gone through one.
+        """
+        return self._training_jobs if kind is JobKind.TRAINING else self.direct_jobs(kind)
+
+    @cached_property
+    def _training_jobs(self) -> RoutedJobs:
+        from airflow_sm_prefer.aws.routed import RoutedJobs
+
+        return RoutedJobs(self.direct_jobs(JobKind.TRAINING), lambda: self.service_jobs)
+
+    @cached_property
+    def service_jobs(self) -> ServiceJobsApi:
+        """The calls about service jobs of AWS Batch."""
+        from airflow_sm_prefer.aws.service_jobs import ServiceJobsApi
+
+        return ServiceJobsApi(self.client_for("batch"), self.pacing, self._clock)
 
     def direct_jobs(self, kind: JobKind) -> JobsApi:
         """Return the calls about SageMaker's own jobs of one kind."""

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from airflow_sm_prefer import on_demand, queued
+from airflow_sm_prefer import SageMakerPreferTrainingOperator, on_demand, queued
 from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.errors import CapacityTimeout, QueueUnfit
 from airflow_sm_prefer.links import job_url, logs_url, queue_url
@@ -368,3 +368,16 @@ def test_a_retry_whose_list_has_changed_takes_up_the_job_where_the_one_before_ha
         airflow.server.sandbox.advance(60)
         airflow.run(training(now, config=config), ti.retried())
         assert len(airflow.calls("SubmitServiceJob")) + len(airflow.calls("CreateTrainingJob")) == 1
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_a_task_that_no_longer_goes_through_a_queue_ends_the_job_that_it_had_there(store: bool) -> None:
+    with airflow_and_sandbox(runner=ScriptedRunner(default=LONG), store=store) as airflow:
+        queue(airflow, "p5")
+        ti = TaskInstance()
+        airflow.begin(training([queued(P5, job_queue="p5")]), ti)
+        direct = SageMakerPreferTrainingOperator(task_id="train", config=TRAINING, prefer=[G5], check_interval=60)
+        result = airflow.run(direct, ti.cleared())
+        assert result["decision"]["job_queue"] is None
+        if store:
+            assert [job["status"] for job in service_jobs(airflow, "p5")] == ["FAILED"]
