@@ -197,9 +197,9 @@ class TaskRun:
         return self
 
     def until_looked_at(self, seconds: float = 60) -> None:
-        """Wait until its job is looked at twice, as by somebody who waits for it."""
+        """Wait until its job is looked at more often than a try does which only looks for it."""
         before = self._looks()
-        self.eventually(lambda: self._looks() >= before + 2, "looks at its job", seconds)
+        self.eventually(lambda: self._looks() >= before + 4, "looks at its job", seconds)
 
     def _looks(self) -> int:
         names = {job["name"] for job in self.live()}
