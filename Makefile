@@ -42,11 +42,13 @@ DATABASE ?= postgresql
 test-reruns: .venv/.ready
 	RERUNS=1 RERUNS_DATABASE=$(DATABASE) $(BIN)/python -m pytest tests/e2e/reruns
 
-# The same at random; with SEED, beginning with another sequence than the first.
+# The same at random; with SEED, beginning with another sequence than the first; DAGS is all, direct or queued.
 COUNT ?= 20
 SEED ?= 1
+DAGS ?= all
 sequences: .venv/.ready
-	$(BIN)/python -m tests.e2e.reruns.sequences --count $(COUNT) --seed $(SEED) --database $(DATABASE)
+	$(BIN)/python -m tests.e2e.reruns.sequences --count $(COUNT) --seed $(SEED) --database $(DATABASE) \
+		--dags $(DAGS)
 
 test-clients: .venv/.ready .venv-clients/.ready
 	$(BIN)/python -m pytest tests/integration/test_sandbox_with_sdk.py tests/integration/test_sandbox_with_cli.py

@@ -155,6 +155,8 @@ class Execution:
         """Take over the job of the try before if it lives, and that try's account of the list if there is one."""
         if not found.seen.is_terminal:
             take_over(self._worker.jobs, found.arn, self._worker.this, self._log)
+        # Airflow has deleted what the try before had pushed.
+        self._show(state.but(job_name=found.seen.name, job_arn=found.arn, submission=found.submission, wave=found.wave))
         if stored is None or not stored.is_of_the_same_list(state):
             return state
         return state.but(attempts=stored.attempts, round=stored.round, dropped=stored.dropped)
@@ -217,9 +219,13 @@ class Execution:
 
     def _remember(self, state: State) -> None:
         if state.job_arn:
-            self._hold(state)
-            JobLink.persist_job(self._context, self._operator, self._kind, state.job_name, self._queued(state))
+            self._show(state)
         state_store.save(self._context, state)
+
+    def _show(self, state: State) -> None:
+        """Have the operator know the job, and the task's links lead to it."""
+        self._hold(state)
+        JobLink.persist_job(self._context, self._operator, self._kind, state.job_name, self._queued(state))
 
     def _queued(self, state: State) -> QueuedJob | None:
         """Return what links need to know of a service job."""

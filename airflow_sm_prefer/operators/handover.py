@@ -38,14 +38,15 @@ def take_over(jobs: Any, arn: str, this: Try, log: Any) -> None:
 def is_left(jobs: Any, arn: str, this: Try | None) -> bool:
     """Return whether a job is somebody else's affair by now: another try's, or that of the triggerer.
 
-    What can't be found out in time counts as no.
+    What can't be found out in time counts as no. The tags are read last: another try may take the job up in the time
+    that Airflow takes to answer.
 
     Args:
         jobs: The calls.
         arn: The job.
         this: This try; None if the process never got to know it.
     """
-    return this is not None and (_is_anothers(jobs, arn, this) or _is_deferred(this.identity))
+    return this is not None and (_is_deferred(this.identity) or _is_anothers(jobs, arn, this))
 
 
 def _is_anothers(jobs: Any, arn: str, this: Try) -> bool:

@@ -316,7 +316,7 @@ class Sandbox:
 
     def _answer(self, operation: str, request: dict[str, Any], caller: Caller) -> dict[str, Any]:
         service = self._services[operation]
-        fault = self.engine.faults.for_call(operation, _job_name(request))
+        fault = self.engine.faults.for_call(operation, self._job_name(request, caller))
         if fault is not None and not fault.takes_effect:
             raise fault.exception()
         if not self.rates.allow(caller.account, caller.region, operation, self.clock.time()):
@@ -345,12 +345,20 @@ class Sandbox:
             "operation": operation,
             "account": caller.account,
             "region": caller.region,
-            "name": _job_name(request),
+            "name": self._job_name(request, caller),
             "error": error,
         }
         self.engine.record.add(self.clock.time(), "call", data)
         if error or not operation.startswith(READS):
             self.keep_record()
+
+    def _job_name(self, request: Mapping[str, Any], caller: Caller) -> str:
+        """Return the name of the job that a request is about, empty if it is about none; Batch has it by id or ARN."""
+        if "jobId" in request and caller in self.dispatcher.estates:
+            job = self.dispatcher.estates[caller].jobs.get(str(request["jobId"]).rpartition("/")[2])
+            return job.name if job else ""
+        members = ("TrainingJobName", "ProcessingJobName", "jobName")
+        return str(next((request[member] for member in members if request.get(member)), ""))
 
     def __enter__(self) -> Sandbox:
         return self
@@ -358,11 +366,6 @@ class Sandbox:
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(Exception):
             self.close()
-
-
-def _job_name(request: Mapping[str, Any]) -> str:
-    members = ("TrainingJobName", "ProcessingJobName", "jobName")
-    return str(next((request[member] for member in members if request.get(member)), ""))
 
 
 def _discard(_account: str, _region: str, _event: dict[str, Any]) -> None:

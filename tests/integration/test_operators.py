@@ -29,6 +29,7 @@ from airflow_sm_prefer.errors import (
     StateUnreadable,
     UserCodeError,
 )
+from airflow_sm_prefer.links import JOB_XCOM_KEY
 from airflow_sm_prefer.operators import handover
 from airflow_sm_prefer.sandbox.scripted import Script, ScriptedRunner
 
@@ -396,9 +397,12 @@ def test_a_retry_adopts_the_job_of_a_worker_that_died(store: bool, deferrable: b
     with airflow_and_sandbox(NOTHING_YET, store=store) as airflow:
         ti = TaskInstance()
         airflow.begin(training(), ti)  # and then the worker dies, before the deferral is written down
-        result = airflow.run(training(deferrable=deferrable), ti.retried())
+        retry = ti.retried()
+        result = airflow.run(training(deferrable=deferrable), retry)
         assert result["Training"]["TrainingJobStatus"] == "Completed"
-        assert len(airflow.jobs()) == 1
+        (job,) = airflow.jobs()
+        assert retry.xcoms[JOB_XCOM_KEY] == ti.xcoms[JOB_XCOM_KEY], "Airflow deletes what the try before has pushed"
+        assert retry.xcoms[JOB_XCOM_KEY]["name"] == job["name"]
 
 
 @pytest.mark.parametrize("store", [True, False])

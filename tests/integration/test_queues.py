@@ -13,7 +13,7 @@ import pytest
 from airflow_sm_prefer import SageMakerPreferTrainingOperator, on_demand, queued
 from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.errors import CapacityTimeout, QueueUnfit
-from airflow_sm_prefer.links import job_url, logs_url, queue_url
+from airflow_sm_prefer.links import JOB_XCOM_KEY, job_url, logs_url, queue_url
 from airflow_sm_prefer.operators.failures import NotRetried
 from airflow_sm_prefer.sandbox.scripted import Script, ScriptedRunner
 
@@ -272,9 +272,11 @@ def test_a_retry_takes_up_the_job_that_the_try_before_left(store: bool) -> None:
         queue(airflow, "p5")
         ti = TaskInstance()
         airflow.begin(training([queued(P5, job_queue="p5")]), ti)
-        result = airflow.run(training([queued(P5, job_queue="p5")]), ti.retried())
+        retry = ti.retried()
+        result = airflow.run(training([queued(P5, job_queue="p5")]), retry)
         (job,) = service_jobs(airflow, "p5")
         assert result["decision"]["job_arn"] == job["jobArn"]
+        assert retry.xcoms[JOB_XCOM_KEY] == ti.xcoms[JOB_XCOM_KEY], "Airflow deletes what the try before has pushed"
 
 
 @pytest.mark.parametrize("store", [True, False])

@@ -1,4 +1,4 @@
-"""An operator that stops where a test tells it to, so that it can be killed or frozen exactly there.
+"""Operators that stop where a test tells it to, so that they can be killed or frozen exactly there.
 
 A gate is a file: while it is there the task stands before it, and says which process it is.
 """
@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from airflow_sm_prefer import SageMakerPreferTrainingOperator
+from airflow_sm_prefer import BatchPreferTrainingOperator, SageMakerPreferTrainingOperator
 from airflow_sm_prefer.aws.jobs import JobsApi
+from airflow_sm_prefer.aws.routed import RoutedJobs
+from airflow_sm_prefer.hooks.batch import BatchPreferHook
 from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
 from airflow_sm_prefer.model.job import JobKind
 
@@ -49,14 +51,22 @@ def wait_at(gate: str) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-class GatedJobs(JobsApi):
+class GatedCreate:
     """Calls with a gate on each side of a create."""
 
     def create(self, request: Mapping[str, Any]) -> str:
         wait_at(BEFORE_CREATE)
-        arn = super().create(request)
+        arn: str = super().create(request)  # type: ignore[misc]
         wait_at(AFTER_CREATE)
         return arn
+
+
+class GatedJobs(GatedCreate, JobsApi):
+    """Calls about SageMaker's own jobs."""
+
+
+class GatedRoutedJobs(GatedCreate, RoutedJobs):
+    """Calls about jobs in queues and out of them."""
 
 
 class GatedHook(SageMakerPreferHook):
@@ -68,17 +78,34 @@ class GatedHook(SageMakerPreferHook):
         return self._jobs[kind]
 
 
-class GatedOperator(SageMakerPreferTrainingOperator):
-    """The training operator, with gates at each step."""
+class GatedBatchHook(BatchPreferHook):
+    """One that knows queues."""
 
-    aws_hook_class = GatedHook
+    def jobs(self, kind: JobKind) -> RoutedJobs:
+        return GatedRoutedJobs(self.direct_jobs(kind), lambda: self.service_jobs)
+
+
+class GatedSteps:
+    """A training operator with gates at each step."""
 
     def defer(self, **arguments: Any) -> Any:
         wait_at(BEFORE_DEFER)
-        super().defer(**arguments)
+        super().defer(**arguments)  # type: ignore[misc]
 
     def resume(self, context: Any, event: Mapping[str, Any] | None = None) -> dict[str, Any]:
         wait_at(RESUMED)
-        result = super().resume(context, event)
+        result: dict[str, Any] = super().resume(context, event)  # type: ignore[misc]
         wait_at(ENDED)
         return result
+
+
+class GatedOperator(GatedSteps, SageMakerPreferTrainingOperator):
+    """The operator whose jobs go to SageMaker itself."""
+
+    aws_hook_class = GatedHook
+
+
+class GatedBatchOperator(GatedSteps, BatchPreferTrainingOperator):
+    """The one whose jobs go through queues."""
+
+    aws_hook_class = GatedBatchHook

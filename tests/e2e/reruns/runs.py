@@ -7,20 +7,29 @@ import signal
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import psutil
 from airflow.triggers.base import BaseTrigger
 
-from airflow_sm_prefer.placement.naming import TaskIdentity
+from airflow_sm_prefer.placement.naming import TaskIdentity, task_marker
 from airflow_sm_prefer.placement.ownership import Ownership
 from tests.e2e.reruns.gates import gate_file, visitor_file
-from tests.e2e.reruns.sandbox_process import NONE_FREE, ONE_FREE
+from tests.e2e.reruns.sandbox_process import BEHIND, NONE_FREE, NONE_SOON, ONE_FREE, TAKEN, WIDE
+from tests.e2e.reruns.service_jobs import most_at_once, spans
 from tests.e2e.reruns.world import World
 
-PENDING, RUNNING = NONE_FREE, ONE_FREE
-"""Types: one that there is none of, so that a job waits, and one that every job gets at once."""
+PENDING, RUNNING, SCHEDULED = NONE_FREE, ONE_FREE, NONE_SOON
+"""Types: one that there is none of, so that a job waits, in a queue as RUNNABLE; one that every job gets at once; and
+one for which a job in a queue is SCHEDULED now and then, with a training job behind it, and never starts."""
+
+QUEUE_FOR = {PENDING: TAKEN, RUNNING: WIDE, SCHEDULED: WIDE}
+
+IN_QUEUES = ("queued", "mixed")
+"""What the ids of the DAGs begin with whose jobs may be in queues."""
+
+LOOKS = frozenset({"DescribeTrainingJob", "DescribeServiceJob"})
 
 WAITED_FOR = frozenset({"running", "deferred"})
 """States in which somebody waits for a task instance's job."""
@@ -47,16 +56,18 @@ class TaskRun:
         dag_id: Which DAG.
         name: The run's id.
         map_index: Its index when mapped.
+        since: No job of it is older than this, in epoch seconds.
     """
 
     world: World
     dag_id: str
     name: str
     map_index: int = -1
+    since: float = field(default_factory=time.time)
 
     def begin(self, job: str = "long", on: str = RUNNING) -> TaskRun:
         """Start the run."""
-        self.world.clicks.begin(self.dag_id, self.name, {"job": job, "prefer": on})
+        self.world.clicks.begin(self.dag_id, self.name, {"job": job, "prefer": on, "queue": QUEUE_FOR[on]})
         return self
 
     # -- what is done to it
@@ -98,27 +109,52 @@ class TaskRun:
     # -- what is seen of it
 
     @property
+    def identity(self) -> TaskIdentity:
+        """The task instance, as its jobs' names and tags tell of it."""
+        return TaskIdentity(self.world.deployment, self.dag_id, self.name, "train", self.map_index)
+
+    @property
     def tag(self) -> tuple[str, str]:
         """The tag that all its jobs carry; those of the same task of another Airflow do too."""
-        identity = TaskIdentity(self.world.deployment, self.dag_id, self.name, "train", self.map_index)
-        return "sm-prefer:task", Ownership.task_tag(identity)
+        return "sm-prefer:task", Ownership.task_tag(self.identity)
 
     def state(self) -> str | None:
         """Return the state that Airflow has it in."""
         return self.world.clicks.state(self.dag_id, self.name, "train", self.map_index)
 
     def jobs(self) -> list[dict[str, Any]]:
-        """Return its jobs as they are, in the order of their creation."""
-        ours = {self.tag, ("sm-prefer:deployment", self.world.deployment)}
-        return [job for job in self.world.control.jobs() if ours <= set(job["tags"].items())]
+        """Return its jobs as they are, in the order of their submission; a service job counts as one."""
+        own = [job for job in self._training_jobs() if not job["name"].startswith(BEHIND)]
+        return sorted(own + self._service_jobs(), key=lambda job: int(job["name"].rpartition("-")[2]))
 
     def live(self) -> list[dict[str, Any]]:
         """Return its jobs that haven't ended."""
         return [job for job in self.jobs() if job["live"]]
 
+    def left_behind(self) -> list[str]:
+        """Return the training jobs that live though their service job doesn't."""
+        behind = [job["name"] for job in self._training_jobs() if job["live"] and job["name"].startswith(BEHIND)]
+        return [] if any(job["live"] for job in self._service_jobs()) else behind
+
     def most_live(self) -> int:
-        """Return how many of its jobs were ever live at one instant."""
-        return self.world.control.most_live(tag=self.tag)
+        """Return how many of its jobs were ever live at one instant, the training jobs behind service jobs included."""
+        at_sagemaker = self.world.control.most_live(tag=self.tag)
+        if not self.dag_id.startswith(IN_QUEUES):
+            return at_sagemaker
+        key, value = self.tag
+        states = [entry for entry in self.world.control.record("state") if entry["tags"].get(key) == value]
+        own = spans(entry for entry in states if not entry["name"].startswith(BEHIND))
+        queued = [job["span"] for job in self._service_jobs()]
+        return max(at_sagemaker, most_at_once([*own.values(), *queued]))
+
+    def _training_jobs(self) -> list[dict[str, Any]]:
+        ours = {self.tag, ("sm-prefer:deployment", self.world.deployment)}
+        return [job for job in self.world.control.jobs() if ours <= set(job["tags"].items())]
+
+    def _service_jobs(self) -> list[dict[str, Any]]:
+        if not self.dag_id.startswith(IN_QUEUES):
+            return []
+        return self.world.service_jobs.of(task_marker(self.identity), self.since)
 
     def statuses(self) -> list[str]:
         """Return what has become of its jobs, in order."""
@@ -161,14 +197,14 @@ class TaskRun:
         return self
 
     def until_looked_at(self, seconds: float = 60) -> None:
-        """Wait until its job is looked at twice, as by somebody who waits for it."""
+        """Wait until its job is looked at more often than a try does which only looks for it."""
         before = self._looks()
-        self.eventually(lambda: self._looks() >= before + 2, "looks at its job", seconds)
+        self.eventually(lambda: self._looks() >= before + 4, "looks at its job", seconds)
 
     def _looks(self) -> int:
         names = {job["name"] for job in self.live()}
         calls = self.world.control.record("call")
-        return sum(call["operation"] == "DescribeTrainingJob" and call.get("name") in names for call in calls)
+        return sum(call["operation"] in LOOKS and call.get("name") in names for call in calls)
 
     def until_triggered(self, seconds: float = 60) -> None:
         """Wait until a triggerer runs its trigger: of a task that is ended before that, Airflow tells no trigger."""
@@ -198,6 +234,7 @@ class TaskRun:
         """Never two at once, and none that nobody waits for."""
         assert self.most_live() <= 1, f"{self.dag_id}/{self.name} had {self.most_live()} live jobs at once"
         state, live = self.state(), self.live()
+        assert not self.left_behind(), f"{self.dag_id}/{self.name} left {self.left_behind()}"
         if live:
             assert state in WAITED_FOR | COMING, f"{self.dag_id}/{self.name} is {state}, and {live[0]['name']} lives"
 

@@ -23,10 +23,12 @@ from pathlib import Path
 import psutil
 
 from tests.e2e.reruns.databases import database
-from tests.e2e.reruns.runs import COMING, PENDING, RUNNING, WAITED_FOR, TaskRun, signal_worker
+from tests.e2e.reruns.runs import COMING, PENDING, RUNNING, SCHEDULED, WAITED_FOR, TaskRun, signal_worker
 from tests.e2e.reruns.world import World
 
-DAGS = ("deferred", "deferred_retried", "worker", "worker_retried")
+DIRECT = ("deferred", "deferred_retried", "worker", "worker_retried")
+QUEUED = ("queued", "queued_retried", "queued_worker", "queued_worker_retried", "mixed", "mixed_retried")
+DAGS = {"all": DIRECT + QUEUED, "direct": DIRECT, "queued": QUEUED}
 JOBS = ("brief", "long", "fails-once", "slow-to-stop")
 MOST_ACTS = 5
 LONGEST_PAUSE = 8.0
@@ -70,14 +72,14 @@ class Outcome:
 class Sequence:
     """A task instance, and some things that are done to it."""
 
-    def __init__(self, world: World, seed: int) -> None:
+    def __init__(self, world: World, seed: int, dags: str) -> None:
         self._world, self._draw, self._outcome = world, random.Random(seed), Outcome(seed)
-        self._run = TaskRun(world, self._draw.choice(DAGS), f"sequence-{seed}")
+        self._run = TaskRun(world, self._draw.choice(DAGS[dags]), f"sequence-{seed}")
 
     def play(self) -> Outcome:
         """Do it all, wait until it has settled, and count."""
         run, done = self._run, self._outcome
-        job, on = self._draw.choice(JOBS), self._draw.choice((PENDING, RUNNING))
+        job, on = self._draw.choice(JOBS), self._draw.choice((PENDING, RUNNING, SCHEDULED))
         done.what.append(f"{run.dag_id}:{job}:{on}")
         try:
             run.begin(job, on)
@@ -210,13 +212,13 @@ def _disturb(world: World, draw: random.Random) -> None:
         world.start(name)
 
 
-def play(world: World, seeds: range, *, kills: bool) -> list[Outcome]:
+def play(world: World, seeds: range, *, kills: bool, dags: str = "all") -> list[Outcome]:
     """Play sequences, a few at once where the database can take that, and print what came of each."""
     outcomes: list[Outcome] = []
     pool = ThreadPoolExecutor(world.database.at_once)
     with unrest(world, seeds.start, kills=kills):
         try:
-            for future in as_completed([pool.submit(Sequence(world, seed).play) for seed in seeds]):
+            for future in as_completed([pool.submit(Sequence(world, seed, dags).play) for seed in seeds]):
                 outcomes.append(future.result())
                 _say(str(outcomes[-1]))
         finally:
@@ -235,15 +237,18 @@ def main() -> None:
     arguments.add_argument("--count", type=int, default=20)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--database", default="postgresql", choices=["postgresql", "sqlite"])
+    arguments.add_argument("--dags", default="all", choices=DAGS, help="where the jobs go: queues or SageMaker itself")
     asked = arguments.parse_args()
     # As Ctrl-C does: everything that was started is ended.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="sm-prefer-sequences-"))
     with World(folder, database(asked.database, folder)) as world:
-        outcomes = play(world, range(asked.seed, asked.seed + asked.count), kills=asked.database != "sqlite")
+        seeds = range(asked.seed, asked.seed + asked.count)
+        outcomes = play(world, seeds, kills=asked.database != "sqlite", dags=asked.dags)
     wrong = [outcome for outcome in outcomes if not outcome.is_right]
-    orphaned = sum(outcome.orphaned for outcome in outcomes)
-    _say(f"{len(outcomes)} sequences, {len(wrong)} wrong, {orphaned} with a job that was left to reconcile")
+    doubled, lost = sum(one.most_live > 1 for one in outcomes), sum(one.lost for one in outcomes)
+    stuck, orphaned = sum(bool(one.stuck) for one in outcomes), sum(one.orphaned for one in outcomes)
+    _say(f"{len(outcomes)} sequences: {doubled} doubled, {lost} lost, {stuck} stuck, {orphaned} left to reconcile")
     sys.exit(bool(wrong))
 
 

@@ -12,6 +12,9 @@ from tests.e2e.reruns.world import World
 
 pytestmark = pytest.mark.timeout(900)
 
+DAGS = ("deferred", "queued")
+on_each_dag = pytest.mark.parametrize("dag_id", DAGS)
+
 
 @pytest.fixture(scope="module")
 def neighbour(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
@@ -21,8 +24,9 @@ def neighbour(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield made
 
 
-def test_two_airflows_with_the_same_runs_have_a_job_each(world: World, neighbour: World) -> None:
-    ours, theirs = (TaskRun(each, "deferred", "same").begin(on=PENDING) for each in (world, neighbour))
+@on_each_dag
+def test_two_airflows_with_the_same_runs_have_a_job_each(world: World, neighbour: World, dag_id: str) -> None:
+    ours, theirs = (TaskRun(airflow, dag_id, "same").begin(on=PENDING) for airflow in (world, neighbour))
     for run in (ours, theirs):
         run.until_waiting()
     ours.mark("failed")
@@ -49,8 +53,9 @@ def test_no_airflow_goes_green_on_anothers_job(world: World, neighbour: World) -
 
 
 @pytest.mark.skipif(not TRIGGERS_ARE_TOLD, reason="reconcile takes ten minutes to be sure that a run is gone")
-def test_a_run_that_was_deleted_leaves_no_job_and_one_made_again_runs_its_own(world: World) -> None:
-    run = TaskRun(world, "deferred", "deleted").begin(on=PENDING).until_waiting()
+@on_each_dag
+def test_a_run_that_was_deleted_leaves_no_job_and_one_made_again_runs_its_own(world: World, dag_id: str) -> None:
+    run = TaskRun(world, dag_id, "deleted").begin(on=PENDING).until_waiting()
     # Airflow deletes no run that goes on.
     run.mark_run("failed")
     run.delete()
@@ -62,8 +67,9 @@ def test_a_run_that_was_deleted_leaves_no_job_and_one_made_again_runs_its_own(wo
     run.check()
 
 
-def test_a_run_that_was_deleted_after_its_success_is_no_success_of_one_made_again(world: World) -> None:
-    run = TaskRun(world, "deferred", "deleted-green").begin(job="brief")
+@on_each_dag
+def test_a_run_that_was_deleted_after_its_success_is_no_success_of_one_made_again(world: World, dag_id: str) -> None:
+    run = TaskRun(world, dag_id, "deleted-green").begin(job="brief")
     run.until_state("success")
     run.until_over()
     run.delete()
@@ -73,16 +79,21 @@ def test_a_run_that_was_deleted_after_its_success_is_no_success_of_one_made_agai
 
 
 def test_with_the_database_made_anew_old_jobs_are_left_to_reconcile(world: World) -> None:
-    left = TaskRun(world, "deferred", "left").begin(on=PENDING).until_waiting()
-    green = TaskRun(world, "deferred", "was-green").begin(job="brief")
-    green.until_state("success")
+    left = [TaskRun(world, dag_id, "left").begin(on=PENDING) for dag_id in DAGS]
+    green = [TaskRun(world, dag_id, "was-green").begin(job="brief") for dag_id in DAGS]
+    for run in left:
+        run.until_waiting()
+    for run in green:
+        run.until_state("success")
     world.forget()
-    green.begin(job="brief").until_state("success")
-    assert green.statuses() == ["Completed", "Completed"]
-    left.begin(on=RUNNING).until_waiting()
-    old, new = left.jobs()
-    assert (old["status"], new["status"]) == ("InProgress", "InProgress")
-    assert world.reconcile() == {old["name"]}
-    left.until_jobs("Stopped", "InProgress")
-    left.mark("failed")
-    left.until_jobs("Stopped", "Stopped")
+    for run in green:
+        run.begin(job="brief").until_state("success")
+        assert run.statuses() == ["Completed", "Completed"]
+    for run in left:
+        run.begin(on=RUNNING).until_waiting()
+        assert run.statuses() == ["InProgress", "InProgress"]
+    assert world.reconcile() == {run.jobs()[0]["name"] for run in left}
+    for run in left:
+        run.until_jobs("Stopped", "InProgress")
+        run.mark("failed")
+        run.until_jobs("Stopped", "Stopped")

@@ -19,15 +19,17 @@ AGAIN_SECONDS = 180
 
 ONE_LIVE = [["InProgress"], ["Stopped", "InProgress"]]
 
+SLEEPERS = (("deferred", PENDING), ("deferred", RUNNING), ("queued", PENDING), ("queued", RUNNING))
+
 
 @pytest.fixture
 def asleep(world: World, request: pytest.FixtureRequest) -> Iterator[list[TaskRun]]:
-    """Two tasks that sleep in the triggerer, one on a job that waits and one on a job that runs, and one in a worker.
+    """Tasks that sleep in the triggerer, on jobs that wait and jobs that run, and one that waits in a worker.
 
     However the test ends, each of them can still be ended with its job.
     """
     name = request.node.name.replace("[", "-").rstrip("]")
-    runs = [TaskRun(world, "deferred", f"{name}-{on}").begin(on=on) for on in (PENDING, RUNNING)]
+    runs = [TaskRun(world, dag_id, f"{name}-{on}").begin(on=on) for dag_id, on in SLEEPERS]
     runs.append(TaskRun(world, "worker_retried", f"{name}-worker").begin(on=PENDING))
     for run in runs:
         run.until_waiting()
@@ -47,7 +49,7 @@ def unharmed(runs: list[TaskRun]) -> None:
     """
     for run in runs:
         run.until_waiting(AGAIN_SECONDS)
-        assert run.statuses() in ([["InProgress"]] if run.dag_id == "deferred" else ONE_LIVE)
+        assert run.statuses() in ([["InProgress"]] if (run.dag_id, PENDING) in SLEEPERS else ONE_LIVE)
         run.check()
 
 
@@ -90,7 +92,7 @@ def test_a_triggerer_that_thaws_beside_another_stops_nothing(world: World, aslee
     try:
         asleep[0].eventually(lambda: len(world.triggerers()) == 2, "two triggerers", 60)
         world.freeze("triggerer", FROZEN_SECONDS)
-        for run in asleep[:2]:
+        for run in asleep[: len(SLEEPERS)]:
             stays({"deferred"}, run, 5)
         unharmed(asleep)
         finishes(world, "beside-two-triggerers")
@@ -98,9 +100,10 @@ def test_a_triggerer_that_thaws_beside_another_stops_nothing(world: World, aslee
         world.end("triggerer-2", TERM)
 
 
-def test_a_job_whose_task_is_marked_while_no_triggerer_lives_is_left_to_reconcile(world: World) -> None:
-    marked = TaskRun(world, "deferred", "marked-without-triggerer").begin(on=PENDING).until_waiting()
-    cleared = TaskRun(world, "deferred", "cleared-without-triggerer").begin(on=PENDING).until_waiting()
+@pytest.mark.parametrize("dag_id", ["deferred", "queued"])
+def test_a_job_whose_task_is_marked_while_no_triggerer_lives_is_left_to_reconcile(world: World, dag_id: str) -> None:
+    marked = TaskRun(world, dag_id, f"marked-without-triggerer-{dag_id}").begin(on=PENDING).until_waiting()
+    cleared = TaskRun(world, dag_id, f"cleared-without-triggerer-{dag_id}").begin(on=PENDING).until_waiting()
     world.end("triggerer", KILL)
     marked.mark("failed")
     cleared.clear()

@@ -42,8 +42,8 @@ def ends_well(run: TaskRun) -> None:
     run.check()
 
 
-@cases.on("deferred_retried", at=GATES)
-@cases.on("worker_retried", at=WORKERS_GATES)
+@cases.on("deferred_retried", "queued_retried", at=GATES)
+@cases.on("worker_retried", "queued_worker_retried", at=WORKERS_GATES)
 def task_killed(run: TaskRun, gate: str) -> None:
     process = held_at(run, gate, job="brief")
     os.kill(process, KILL)
@@ -51,8 +51,8 @@ def task_killed(run: TaskRun, gate: str) -> None:
     ends_well(run)
 
 
-@cases.on("deferred_retried", at=GATES)
-@cases.on("worker_retried", at=WORKERS_GATES)
+@cases.on("deferred_retried", "queued_retried", at=GATES)
+@cases.on("worker_retried", "queued_worker_retried", at=WORKERS_GATES)
 def worker_killed_with_its_task(run: TaskRun, gate: str) -> None:
     process = held_at(run, gate, job="brief")
     signal_worker(process, KILL)
@@ -60,8 +60,8 @@ def worker_killed_with_its_task(run: TaskRun, gate: str) -> None:
     ends_well(run)
 
 
-@cases.on("deferred_retried", at=GATES)
-@cases.on("worker_retried", at=WORKERS_GATES)
+@cases.on("deferred_retried", "queued_retried", at=GATES)
+@cases.on("worker_retried", "queued_worker_retried", at=WORKERS_GATES)
 def task_told_to_end(run: TaskRun, gate: str) -> None:
     """What it has submitted is stopped, or ends well in the next try; nothing is left of it."""
     process = held_at(run, gate, job="brief")
@@ -73,7 +73,7 @@ def task_told_to_end(run: TaskRun, gate: str) -> None:
     run.check()
 
 
-@cases.on("worker_retried")
+@cases.on("worker_retried", "queued_worker_retried")
 def task_killed_while_it_waits(run: TaskRun) -> None:
     process = held_at(run, AFTER_CREATE, on=PENDING)
     run.open_gate(AFTER_CREATE)
@@ -87,10 +87,10 @@ def task_killed_while_it_waits(run: TaskRun) -> None:
     run.check()
 
 
-@cases.on("deferred_retried", at=SUBMITTING)
+@cases.on("deferred_retried", "queued_retried", at=SUBMITTING)
 def worker_frozen_until_the_next_try_sleeps(run: TaskRun, gate: str) -> None:
     process = held_at(run, gate, on=PENDING)
-    frozen_beside_the_next_try(run, gate, process, "deferred")
+    frozen_beside_the_next_try(run, gate, process)
     assert [job["live"] for job in run.jobs()] == [True]
     assert run.state() == "deferred"
     run.mark("failed")
@@ -98,10 +98,21 @@ def worker_frozen_until_the_next_try_sleeps(run: TaskRun, gate: str) -> None:
     run.check()
 
 
-@cases.on("worker_retried", at=WORKERS_GATES)
+@cases.on("mixed_retried", at=SUBMITTING)
+def worker_frozen_while_the_next_try_goes_from_place_to_place(run: TaskRun, gate: str) -> None:
+    process = held_at(run, gate, on=PENDING)
+    frozen_beside_the_next_try(run, gate, process)
+    run.eventually(lambda: len(run.jobs()) > 2, "three jobs", 120)
+    run.until_waiting()
+    run.mark("failed")
+    run.eventually(lambda: not run.live(), "no job", 60)
+    run.check()
+
+
+@cases.on("worker_retried", "queued_worker_retried", at=WORKERS_GATES)
 def worker_frozen_until_the_next_try_waits_in_another(run: TaskRun, gate: str) -> None:
     process = held_at(run, gate, on=PENDING)
-    frozen_beside_the_next_try(run, gate, process, "running")
+    frozen_beside_the_next_try(run, gate, process)
     assert [job["live"] for job in run.jobs()] == [True]
     assert run.state() == "running"
     run.mark("failed")
@@ -109,7 +120,7 @@ def worker_frozen_until_the_next_try_waits_in_another(run: TaskRun, gate: str) -
     run.check()
 
 
-@cases.on("deferred_retried", at=FINISHING)
+@cases.on("deferred_retried", "queued_retried", at=FINISHING)
 def worker_frozen_when_the_job_is_over(run: TaskRun, gate: str) -> None:
     process = held_at(run, gate, job="brief")
     signal_worker(process, STOP)
@@ -119,14 +130,14 @@ def worker_frozen_when_the_job_is_over(run: TaskRun, gate: str) -> None:
     ends_well(run)
 
 
-def frozen_beside_the_next_try(run: TaskRun, gate: str, process: int, state: str) -> None:
+def frozen_beside_the_next_try(run: TaskRun, gate: str, process: int) -> None:
     """Freeze a task and its worker at a gate until the next try waits, let it go on, and give it time to do harm."""
     signal_worker(process, STOP)
     run.open_gate(gate)
     try:
         time.sleep(FROZEN_SECONDS)
         run.until_try(2, seconds=MISSED_SECONDS)
-        run.eventually(lambda: run.state() == state and run.live(), f"state {state} and a job", MISSED_SECONDS)
+        run.until_waiting(MISSED_SECONDS)
     finally:
         signal_worker(process, CONTINUE)
     time.sleep(15)

@@ -27,6 +27,7 @@ from tests.e2e.reruns import gates
 from tests.e2e.reruns.clicks import Clicks
 from tests.e2e.reruns.databases import Database
 from tests.e2e.reruns.sandbox_process import SPEED
+from tests.e2e.reruns.service_jobs import ServiceJobs
 
 DAGS = Path(__file__).parent / "dags"
 ROOT = Path(__file__).parents[3]
@@ -91,6 +92,7 @@ class World:
         self.addresses = Addresses(ports.pick(0), aws)
         self.clicks = Clicks(self.addresses.ui)
         self.control = SandboxControl(self.addresses.sandbox)
+        self.service_jobs = ServiceJobs(self.addresses.sandbox)
         self._services: dict[str, Service] = {}
 
     def __enter__(self) -> World:

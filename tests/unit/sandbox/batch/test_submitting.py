@@ -176,3 +176,16 @@ def test_a_count_of_instances_is_what_the_payload_says():
     assert bench.statuses(two, one, other) == ["RUNNING", "RUNNING", "RUNNABLE"]
     assert bench.describe(two)["capacityUsage"] == [{"capacityUnit": G5, "quantity": 2.0}]
     assert CPU not in json.dumps(bench.describe(two))
+
+
+def test_calls_about_a_job_are_recorded_and_go_wrong_by_its_name_however_it_is_called():
+    fault = {"operation": "TerminateServiceJob", "job": "train-*", "error": "ThrottlingException", "times": 2}
+    bench = BatchBench(call_faults=[fault])
+    bench.fifo(2)
+    train, other = (bench.describe(bench.submit(name)) for name in ("train-1", "other"))
+    for one in (train["jobId"], train["jobArn"], "unknown"):
+        with pytest.raises(ApiError):
+            bench.call("TerminateServiceJob", {"jobId": one, "reason": "no use"})
+    bench.call("TerminateServiceJob", {"jobId": other["jobArn"], "reason": "no use"})
+    calls = [call["name"] for call in bench.sandbox.engine.record.entries("call")]
+    assert calls[-4:] == ["train-1", "train-1", "", "other"]
