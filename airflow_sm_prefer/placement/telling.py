@@ -235,6 +235,7 @@ def _instant(instant: float) -> str:
 
 
 def _status(job: Observation) -> str:
+    status = status_of(job)
     said = job.failure_reason if job.is_terminal else job.held_up_by or _WAITS_FOR.get(job.secondary, "")
-    reason = f": {shortened(said, _REASON_LENGTH)}" if said else ""
-    return f"{job.name} is {status_of(job)}{reason}"
+    is_new = said and not status.endswith(f"{said})")  # a short reason is all in the status
+    return f"{job.name} is {status}" + (f": {shortened(said, _REASON_LENGTH)}" if is_new else "")

@@ -46,6 +46,10 @@ def test_a_status_says_what_holds_a_job_up(fields: dict[str, str], status: str) 
             {"secondary": "SCHEDULED", "held_up_by": SHORT},
             f"job-1 is InProgress (SCHEDULED, CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY): {SHORT}",
         ),
+        (
+            {"secondary": "RUNNABLE", "held_up_by": "In-share preemption triggered"},
+            "job-1 is InProgress (RUNNABLE, In-share preemption triggered)",
+        ),
         ({"secondary": "SUBMITTED"}, "job-1 is InProgress (SUBMITTED)"),
     ],
 )
