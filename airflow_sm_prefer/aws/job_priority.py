@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from airflow_sm_prefer.aws.calls import call, paged
+from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.queues_there import name_in
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.model.written import joined
@@ -26,11 +27,17 @@ def update_priority(client: Any, job: str, priority: int, queue: str | None = No
         queue: The name or ARN of the queue that a job of that name is in.
 
     Raises:
-        InvalidSetting: the queue has no such job that waits or runs, or several.
+        InvalidSetting: there is no such job, or the queue has none that waits or runs, or several.
         CallFailed: AWS refused it, or didn't answer.
     """
     job_id = name_in(job) if queue is None else _live_job(client, job, queue)
-    call(client.update_service_job, jobId=job_id, schedulingPriority=priority)
+    try:
+        call(client.update_service_job, jobId=job_id, schedulingPriority=priority)
+    except CallFailed as failed:
+        if queue is not None or failed.failure.kind is not FailureKind.NOT_FOUND:
+            raise
+        msg = f"{failed}\nWithout a queue a job is named by its id or ARN; to name it by its name, say in which queue."
+        raise InvalidSetting(msg) from failed
     return job_id
 
 

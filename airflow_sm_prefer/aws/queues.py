@@ -49,12 +49,14 @@ class QueuesApi:
             return QueueStatus(name, is_for_training=False)
         policy = self._policy(row.get("schedulingPolicyArn"))
         is_shared = policy is Policy.QUOTA_SHARES
+        environments = _or(None, lambda: self._environments(row), f"the service environment of {name}")
         return QueueStatus(
             name=name,
             closed=_closed(row),
             policy=policy,
-            limits=_or(None, lambda: self._limits(row), f"the service environment of {name}"),
+            limits=None if environments is None else _limits(environments),
             shares=_or(None, lambda: self._shares(name), f"the quota shares of {name}") if is_shared else None,
+            paused=_paused(environments or ()),
         )
 
     def _policy(self, arn: str | None) -> Policy | None:
@@ -66,10 +68,9 @@ class QueuesApi:
         policies = [Policy.QUOTA_SHARES if row.get("quotaSharePolicy") else Policy.FAIR_SHARE for row in rows]
         return policies[0] if policies else None
 
-    def _limits(self, row: Mapping[str, Any]) -> Mapping[str, int]:
+    def _environments(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
         names = [order["serviceEnvironment"] for order in row.get("serviceEnvironmentOrder", ())]
-        rows = list(self._call.rows("DescribeServiceEnvironments", "serviceEnvironments", serviceEnvironments=names))
-        return {limit["capacityUnit"]: limit["maxCapacity"] for found in rows for limit in found["capacityLimits"]}
+        return list(self._call.rows("DescribeServiceEnvironments", "serviceEnvironments", serviceEnvironments=names))
 
     def _shares(self, queue: str) -> Mapping[str, QuotaShare]:
         rows = self._call.rows("ListQuotaShares", "quotaShares", jobQueue=queue)
@@ -85,11 +86,20 @@ def _closed(row: Mapping[str, Any]) -> str:
     return ""
 
 
+def _limits(environments: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    return {limit["capacityUnit"]: limit["maxCapacity"] for found in environments for limit in found["capacityLimits"]}
+
+
+def _paused(environments: Iterable[Mapping[str, Any]]) -> str:
+    names = [found["serviceEnvironmentName"] for found in environments if found.get("state") == "DISABLED"]
+    return f"its service environment {names[0]!r} is disabled. Enable it" if names else ""
+
+
 def _quota_share(row: Mapping[str, Any]) -> QuotaShare:
     limits = {limit["capacityUnit"]: limit["maxCapacity"] for limit in row.get("capacityLimits", ())}
     sharing = row.get("resourceSharingConfiguration") or {}
     percent = sharing.get("borrowLimit", -1) if sharing.get("strategy") == "LEND_AND_BORROW" else 0
-    most = {} if percent < 0 else {unit: limit * (1 + percent / 100) for unit, limit in limits.items()}
+    most = {} if percent < 0 else {unit: limit + limit * percent // 100 for unit, limit in limits.items()}
     return QuotaShare(row["quotaShareName"], limits, most, is_open=row.get("state", "ENABLED") == "ENABLED")
 
 

@@ -29,6 +29,9 @@ from airflow_sm_prefer.model.yaml_lines import Document, NotYaml, read
 #: So many mistakes are told at once.
 _TOLD = 4
 
+#: What pydantic calls a mapping, as a whole or a section of ours.
+_NOT_A_MAPPING = frozenset({"dict_type", "model_type"})
+
 #: How pydantic begins most of its messages.
 _PREAMBLE = "Input should be "
 
@@ -72,7 +75,7 @@ def _mistake(detail: Mapping[str, Any]) -> Mistake:
     if detail["type"] == "missing":
         return Mistake(path[:-1], f"{path[-1]} is missing.")
     if detail["msg"].startswith(_PREAMBLE):
-        expected = detail["msg"].removeprefix(_PREAMBLE)
+        expected = "a mapping" if detail["type"] in _NOT_A_MAPPING else detail["msg"].removeprefix(_PREAMBLE)
         return Mistake(path, f"expected {expected}, not {shown(detail['input'])}.")
     return Mistake(path, f"{detail['msg']}.")
 

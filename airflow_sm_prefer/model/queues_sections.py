@@ -25,6 +25,8 @@ def _told(text: str, *below: str) -> PydanticCustomError:
 
 def _counts(value: Any) -> Any:
     """Take a number alone for a count of instances of any type."""
+    if isinstance(value, bool) or (isinstance(value, int) and value < 1):
+        raise _told(f"expected a number of instances, 1 or more, not {shown(value)}.")
     return {ANY_TYPE: value} if isinstance(value, int) else value
 
 

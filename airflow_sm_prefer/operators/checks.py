@@ -113,12 +113,15 @@ def plan_of(operator: SageMakerPreferOperator, *, rendered: bool = True) -> Plan
 
 def _check_queued(operator: SageMakerPreferOperator, plan: Plan) -> None:
     """Refuse an operator for queues of which no job goes through one: its author meant something else."""
-    if operator.queues() is not None and not plan.queues:
-        msg = (
-            'Nothing on the list is for a job queue. Give job_queue, or write entries as queued("ml.…", job_queue=…).\n'
-            "For a list without queues there is SageMakerPreferTrainingOperator."
-        )
-        raise InvalidPreference(msg)
+    queues = operator.queues()
+    if queues is None or plan.queues:
+        return
+    remedy = 'Give job_queue, or write entries as queued("ml.…", job_queue=…).'
+    if queues.default is not None:
+        remedy = 'Entries that name a kind of capacity go to SageMaker itself; for job_queue write queued("ml.…").'
+    instead = "For a list without queues there is SageMakerPreferTrainingOperator."
+    msg = f"Nothing on the list is for a job queue. {remedy}\n{instead}"
+    raise InvalidPreference(msg)
 
 
 def pending_budget(max_pending: timedelta | float | str | None, config: Mapping[str, Any]) -> float:

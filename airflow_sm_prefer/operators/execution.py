@@ -36,7 +36,7 @@ from airflow_sm_prefer.placement import budget, telling
 from airflow_sm_prefer.placement.deadlines import first_after
 from airflow_sm_prefer.placement.events import Event, Fail, Finish, Found, Sleep, Watch, Woken
 from airflow_sm_prefer.placement.queueing import inner_name
-from airflow_sm_prefer.placement.queues import unfit_entries, without_effect
+from airflow_sm_prefer.placement.queues import paused, unfit_entries, without_effect
 from airflow_sm_prefer.placement.record import decision_record
 from airflow_sm_prefer.placement.state import Limits, Phase, State
 
@@ -199,6 +199,8 @@ class Execution:
         unfit = unfit_entries(plan.preferences, known)
         for why in unfit.values():
             self._log.warning("Left out: %s.", why)
+        for why in paused(plan.preferences, known):
+            self._log.warning("No job begins now in the job queue %s.", why)
         if plan.terms.priority is not None and (names := without_effect(plan.preferences, known)):
             self._log.warning("scheduling_priority has no effect in %s: by arrival alone.", ", ".join(names))
         return unfit

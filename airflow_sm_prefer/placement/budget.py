@@ -75,9 +75,12 @@ def back_by(state: State) -> float | None:
     """Return when a job that has lost its instances must have some again, unless it is left to AWS for good.
 
     AWS brings an interrupted job back by itself, and Batch one that was preempted. Stopping it is worth while only for
-    one that may be started again; and one on a training plan waits for the plan's next block.
+    one that may be started again. One on a training plan waits for the plan's next block; and one in the only queue
+    that is left keeps its place there, since a new job would go behind all that wait.
     """
-    if state.lost_at is None or state.recoveries >= state.recover or (is_on_plan(state) and not state.is_queued):
+    if state.lost_at is None or state.recoveries >= state.recover:
+        return None
+    if _is_only_choice(state) if state.is_queued else is_on_plan(state):
         return None
     return state.lost_at + state.limits.patience / state.limits.speed
 

@@ -35,12 +35,13 @@ class QuotaShare:
         name: Its name.
         limits: Its own instances, by type.
         most: What it may have with what it borrows, by type; a type that it may borrow without limit is left out.
+            A part of an instance counts for none.
         is_open: Whether it takes jobs.
     """
 
     name: str
     limits: Mapping[str, int]
-    most: Mapping[str, float]
+    most: Mapping[str, int]
     is_open: bool = True
 
 
@@ -55,6 +56,7 @@ class QueueStatus:
         policy: How it decides who is next; None where AWS doesn't say.
         limits: The limits of its service environment, by unit; None where AWS doesn't say.
         shares: Its quota shares, by name; None where it has none or AWS doesn't say.
+        paused: Why no job in it begins now, though it takes them; empty if they do or AWS doesn't say.
     """
 
     name: str
@@ -63,6 +65,7 @@ class QueueStatus:
     policy: Policy | None = None
     limits: Mapping[str, int] | None = None
     shares: Mapping[str, QuotaShare] | None = field(default=None)
+    paused: str = ""
 
 
 def unfit_entries(preferences: PreferenceList, known: Mapping[str, QueueStatus | None]) -> dict[int, str]:
@@ -95,6 +98,12 @@ def without_effect(preferences: PreferenceList, known: Mapping[str, QueueStatus 
     """Return the queues on a list in which a scheduling priority changes nothing: those that go by arrival alone."""
     found = [known.get(entry.queue.name) for entry in preferences if entry.queue is not None]
     return sorted({status.name for status in found if status is not None and status.policy is Policy.FIFO})
+
+
+def paused(preferences: PreferenceList, known: Mapping[str, QueueStatus | None]) -> list[str]:
+    """Return which queues on a list take jobs and begin none now, each with why and what to do about it."""
+    found = [known.get(entry.queue.name) for entry in preferences if entry.queue is not None]
+    return sorted({f"{status.name!r}: {status.paused}" for status in found if status is not None and status.paused})
 
 
 def _existing(queue: Queue, status: QueueStatus | None, place: str) -> QueueStatus:
@@ -161,6 +170,6 @@ def _beyond_share(instance_type: str, count: int, status: QueueStatus, share: Qu
         yield f"{where} has no {instance_type}. Give it a limit for that type"
     elif count > share.most.get(instance_type, float("inf")):
         yield (
-            f"it asks for {count} instances, and {where} can have {share.most[instance_type]:g} with what it borrows. "
+            f"it asks for {count} instances, and {where} can have {share.most[instance_type]} with what it borrows. "
             "Ask for fewer, or raise its limit"
         )

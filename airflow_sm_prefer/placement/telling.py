@@ -15,6 +15,12 @@ from airflow_sm_prefer.placement.state import Entry, State
 
 _REASON_LENGTH = 500
 
+#: What a service job waits for, by its status, where Batch gives no reason.
+_WAITS_FOR: Mapping[str | None, str] = {
+    "RUNNABLE": "it waits for room in its queue",
+    "SCHEDULED": "it has its turn, and SageMaker has no instances for it yet",
+}
+
 _REMEDIES: Mapping[Verdict, str] = {
     Verdict.QUEUE_REFUSED: "See that the queue exists, is enabled and for training, and takes the entry's share.",
     Verdict.QUEUE_UNFIT: "Ask for fewer instances, or raise the limits of its service environment and quota share.",
@@ -229,6 +235,7 @@ def _instant(instant: float) -> str:
 
 
 def _status(job: Observation) -> str:
-    said = job.failure_reason if job.is_terminal else job.held_up_by
-    reason = f": {shortened(said, _REASON_LENGTH)}" if said else ""
-    return f"{job.name} is {status_of(job)}{reason}"
+    status = status_of(job)
+    said = job.failure_reason if job.is_terminal else job.held_up_by or _WAITS_FOR.get(job.secondary, "")
+    is_new = said and not status.endswith(f"{said})")  # a short reason is all in the status
+    return f"{job.name} is {status}" + (f": {shortened(said, _REASON_LENGTH)}" if is_new else "")

@@ -81,6 +81,13 @@ def test_a_job_that_is_over_is_not_found(batch: Any) -> None:
         task.execute({})
 
 
+def test_a_name_without_its_queue_is_refused_with_batchs_words_and_what_to_do(batch: Any) -> None:
+    submit(batch, "queueless")
+    task = BatchUpdatePriorityOperator(task_id="raise", job="queueless", priority=700)
+    with pytest.raises(InvalidInput, match=r"UpdateServiceJob: ClientException.*\n.* say in which queue"):
+        task.execute({})
+
+
 @pytest.mark.parametrize("wrong", [-1, 10_000, True, "5", "prodution", None, 1.5])
 def test_a_priority_that_can_not_be_is_refused_when_the_dag_is_parsed(wrong: Any) -> None:
     with pytest.raises(InvalidSetting, match="priority"):

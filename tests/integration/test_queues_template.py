@@ -100,7 +100,9 @@ def test_quota_shares_own_what_the_teams_are_given_and_a_family_may_be_left_out(
     )
 
 
-def test_its_rules_match_the_events_of_jobs_and_one_of_them_only_failures(server: SandboxServer, batch: Any) -> None:
+def test_its_rules_match_the_events_of_jobs_and_one_of_them_only_failures_that_are_not_our_own_stops(
+    server: SandboxServer, batch: Any
+) -> None:
     stack = deploy(batch)
     sqs, events = (aws.client(server.endpoint_url, service) for service in ("sqs", "events"))
     for name in ("Events", "DeadEvents", "FailedLog"):
@@ -112,8 +114,9 @@ def test_its_rules_match_the_events_of_jobs_and_one_of_them_only_failures(server
         events.put_targets(Rule=name, Targets=[{"Id": t["Id"], "Arn": t["Arn"]} for t in rule["Targets"]])
     ids = {
         name: batch.submit_service_job(**submission(name, "gpus-g5", shareIdentifier="ads"))["jobId"]
-        for name in ("good", "bad")
+        for name in ("stopped", "good", "bad")
     }
+    batch.terminate_service_job(jobId=ids["stopped"], reason="airflow_sm_prefer: patience. No capacity.")
     received: dict[str, list[dict[str, Any]]] = {"Events": [], "FailedLog": []}
 
     def arrived(queue: str, name: str, status: str) -> bool:
@@ -122,6 +125,7 @@ def test_its_rules_match_the_events_of_jobs_and_one_of_them_only_failures(server
         details = [event["detail"] for event in received[queue]]
         return any(d.get("jobId") == ids[name] and d.get("status") == status for d in details)
 
+    wait_for(lambda: arrived("Events", "stopped", "FAILED"))
     wait_for(lambda: arrived("Events", "good", "SUCCEEDED"))
     wait_for(lambda: arrived("FailedLog", "bad", "FAILED"))
     wait_for(lambda: {"aws.batch", "aws.sagemaker"} == {event["source"] for event in received["Events"]})

@@ -63,11 +63,12 @@ def answers(stub: Stubber, *queues: dict[str, Any], asked: list[str] | None = No
     stub.add_response("describe_job_queues", {"jobQueues": list(queues)}, {"jobQueues": names})
 
 
-def has_limits(stub: Stubber, name: str = "p5", **limits: int) -> None:
+def has_limits(stub: Stubber, name: str = "p5", state: str = "ENABLED", **limits: int) -> None:
     environment = {
         "serviceEnvironmentName": f"{name}-env",
         "serviceEnvironmentArn": f"arn:{name}-env",
         "serviceEnvironmentType": "SAGEMAKER_TRAINING",
+        "state": state,
         "capacityLimits": [{"capacityUnit": unit, "maxCapacity": most} for unit, most in limits.items()],
     }
     stub.add_response(
@@ -118,6 +119,7 @@ def test_quota_shares_have_what_they_may_borrow(api: QueuesApi, stub: Stubber) -
         share("all", strategy="LEND_AND_BORROW", borrowLimit=-1),
         share("unsaid", strategy="LEND_AND_BORROW"),
         share("half", strategy="LEND_AND_BORROW", borrowLimit=50),
+        share("part", strategy="LEND_AND_BORROW", borrowLimit=49),
         share("lends", strategy="LEND"),
     ]
     stub.add_response("list_quota_shares", {"quotaShares": rows, "nextToken": "t"}, {"jobQueue": "p5"})
@@ -129,11 +131,12 @@ def test_quota_shares_have_what_they_may_borrow(api: QueuesApi, stub: Stubber) -
     assert status.shares == {
         "all": QuotaShare("all", limits, {}),
         "unsaid": QuotaShare("unsaid", limits, {}),
-        "half": QuotaShare("half", limits, {P5: 6.0}),
-        "lends": QuotaShare("lends", limits, {P5: 4.0}),
-        "keeps": QuotaShare("keeps", limits, {P5: 4.0}),
-        "bare": QuotaShare("bare", limits, {P5: 4.0}),
-        "off": QuotaShare("off", limits, {P5: 4.0}, is_open=False),
+        "half": QuotaShare("half", limits, {P5: 6}),
+        "part": QuotaShare("part", limits, {P5: 5}),
+        "lends": QuotaShare("lends", limits, {P5: 4}),
+        "keeps": QuotaShare("keeps", limits, {P5: 4}),
+        "bare": QuotaShare("bare", limits, {P5: 4}),
+        "off": QuotaShare("off", limits, {P5: 4}, is_open=False),
     }
 
 
@@ -163,6 +166,19 @@ def test_a_queue_that_takes_no_jobs_says_why(api: QueuesApi, stub: Stubber, more
     status = api.read(["p5"])["p5"]
     assert status is not None
     assert status.closed == closed
+
+
+@pytest.mark.parametrize(
+    ("state", "paused"), [("DISABLED", "its service environment 'p5-env' is disabled. Enable it"), ("ENABLED", "")]
+)
+def test_a_queue_whose_environment_is_disabled_takes_jobs_and_begins_none(
+    api: QueuesApi, stub: Stubber, state: str, paused: str
+) -> None:
+    answers(stub, queue())
+    has_limits(stub, state=state, NUM_INSTANCES=3)
+    status = api.read(["p5"])["p5"]
+    assert status is not None
+    assert (status.closed, status.paused) == ("", paused)
 
 
 @pytest.mark.parametrize("kind", ["ECS", None])

@@ -83,7 +83,18 @@ def test_a_queue_without_a_policy_is_first_in_first_out():
 
 
 CASES = {
-    "no instances": ("instances: 8", "instances: 0", 4, "environments.p5.instances.NUM_INSTANCES: expected greater"),
+    "no instances": (
+        "instances: 8",
+        "instances: 0",
+        4,
+        "environments.p5.instances: expected a number of instances, 1 or",
+    ),
+    "yes is no count": (
+        "instances: 8",
+        "instances: yes",
+        4,
+        "environments.p5.instances: expected a number of instances",
+    ),
     "yes is no number": (
         "priority: 10",
         "priority: true",
@@ -145,7 +156,7 @@ CASES = {
     "a name with a space": ("  p5:\n    inst", "  p 5:\n    inst", 3, "environments.p 5: expected a name of letters"),
     "something is missing": ("    instances: 8\n", "", 3, "environments.p5: instances is missing"),
     "no plan": (PLAN, "p5-autumn", 5, "expected the ARN of a training plan, not 'p5-autumn'"),
-    "a list for a mapping": ("{cost-center: ml}", "[ml]", 1, "tags: expected a valid dictionary, not ['ml']"),
+    "a list for a mapping": ("{cost-center: ml}", "[ml]", 1, "tags: expected a mapping, not ['ml']"),
     "a key twice": (
         "    policy: teams\n",
         "    policy: teams\n    policy: teams\n",
@@ -170,7 +181,7 @@ def test_a_mistake_is_told_with_file_line_place_and_what_was_expected(case):
 
 
 def test_the_whole_file_being_something_else_is_told():
-    with pytest.raises(InvalidQueues, match=r"fleet\.yaml, line 1: the file: expected"):
+    with pytest.raises(InvalidQueues, match=r"fleet\.yaml, line 1: the file: expected a mapping, not \['p5'\]"):
         parse_queues("- p5", "fleet.yaml")
 
 

@@ -18,6 +18,11 @@ from airflow_sm_prefer.model.words import ordinal, shortened, span
         (21600, "6 h"),
         (187200, "2 d 4 h"),
         (86400 + 59, "1 d"),
+        (3599, "59 min 59 s"),
+        (2 * 3600 - 1, "2 h"),
+        (86400 - 20, "1 d"),
+        (2 * 86400 - 1, "2 d"),
+        (86400 + 5400, "1 d 2 h"),
     ],
 )
 def test_a_span_is_written_in_its_two_largest_units(seconds: float, written: str) -> None:

@@ -97,5 +97,6 @@ def test_at_least_one_entry_is_for_a_queue(prefer: list[Any], job_queue: str | N
     if works:
         assert operator(prefer=prefer, job_queue=job_queue)
     else:
-        with pytest.raises(InvalidInput, match="Nothing on the list is for a job queue"):
+        remedy = r"Give job_queue" if job_queue is None else r"for job_queue write queued\("
+        with pytest.raises(InvalidInput, match=f"Nothing on the list is for a job queue.*{remedy}"):
             operator(prefer=prefer, job_queue=job_queue)

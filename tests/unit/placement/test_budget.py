@@ -63,7 +63,8 @@ def test_a_task_whose_job_is_in_a_queue_is_not_ended_by_airflow_while_the_job_ma
 
 def test_a_job_in_a_queue_that_lost_its_instances_must_be_back_within_its_patience_plan_or_not() -> None:
     planned = in_queue(plan=PLAN)
-    state = planned_state(replace(planned, kind=CapacityKind.TRAINING_PLAN), recover=1, limits={"patience": 600.0})
+    entries = (replace(planned, kind=CapacityKind.TRAINING_PLAN), in_queue(queue="other"))
+    state = planned_state(*entries, waves=((0,), (1,)), recover=1, limits={"patience": 600.0})
     state = state.but(job_name="j", job_arn=SERVICE_JOB.format(1), selected=0, capacity_at=NOW, lost_at=NOW + 60)
     assert budget.back_by(state) == NOW + 660
     assert budget.back_by(state.but(job_arn="arn:1")) is None, "SageMaker gives it the plan's next block"

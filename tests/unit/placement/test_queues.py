@@ -17,6 +17,7 @@ from airflow_sm_prefer.placement.queues import (
     Policy,
     QueueStatus,
     QuotaShare,
+    paused,
     unfit_entries,
     without_effect,
 )
@@ -25,7 +26,7 @@ P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"
 FIFO = QueueStatus("q", policy=Policy.FIFO, limits={INSTANCES: 4})
 FAIR = QueueStatus("q", policy=Policy.FAIR_SHARE, limits={INSTANCES: 4})
 SHARES = {
-    "research": QuotaShare("research", {P5: 2}, {P5: 3.0}),
+    "research": QuotaShare("research", {P5: 2}, {P5: 3}),
     "sweep": QuotaShare("sweep", {P5: 1}, {}),
     "closed": QuotaShare("closed", {P5: 1}, {}, is_open=False),
 }
@@ -160,3 +161,10 @@ def test_a_priority_has_no_effect_where_arrival_alone_decides() -> None:
     preferences = listed(queued(P5, "a"), queued(P5, "b"), queued(P5, "c"), queued(G5, "a"), on_demand(G5))
     known = {"a": QueueStatus("a", policy=Policy.FIFO), "b": QueueStatus("b", policy=Policy.FAIR_SHARE), "c": None}
     assert without_effect(preferences, known) == ["a"]
+
+
+def test_a_queue_that_takes_jobs_and_begins_none_is_told_once_and_left_on_the_list() -> None:
+    preferences = listed(queued(P5, "a"), queued(G5, "a"), queued(P5, "b"), queued(P5, "c"), on_demand(G5))
+    known = {"a": QueueStatus("a", paused="its service environment 'e' is disabled"), "b": QueueStatus("b"), "c": None}
+    assert paused(preferences, known) == ["'a': its service environment 'e' is disabled"]
+    assert unfit_entries(listed(queued(P5, "a")), known) == {}

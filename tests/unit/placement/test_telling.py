@@ -34,6 +34,32 @@ def test_a_status_says_what_holds_a_job_up(fields: dict[str, str], status: str) 
     assert telling.status_of(job(**fields)) == status
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"secondary": "RUNNABLE"}, "job-1 is InProgress (RUNNABLE): it waits for room in its queue"),
+        (
+            {"secondary": "SCHEDULED"},
+            "job-1 is InProgress (SCHEDULED): it has its turn, and SageMaker has no instances for it yet",
+        ),
+        (
+            {"secondary": "SCHEDULED", "held_up_by": SHORT},
+            f"job-1 is InProgress (SCHEDULED, CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY): {SHORT}",
+        ),
+        (
+            {"secondary": "RUNNABLE", "held_up_by": "In-share preemption triggered"},
+            "job-1 is InProgress (RUNNABLE, In-share preemption triggered)",
+        ),
+        ({"secondary": "SUBMITTED"}, "job-1 is InProgress (SUBMITTED)"),
+    ],
+)
+def test_what_a_job_in_a_queue_waits_for_is_told_in_batchs_words_or_else_in_ours(
+    fields: dict[str, str], said: str
+) -> None:
+    state = planned_state(in_queue()).but(job_name="job-1")
+    assert [tell.text for tell in telling.progress(state, job(name="job-1", **fields), 0.0)] == [said]
+
+
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_a_remedy_is_told_where_a_queue_does_not_do_and_nowhere_else(verdict: Verdict) -> None:
     assert bool(telling.remedy(verdict)) is (verdict in {Verdict.QUEUE_REFUSED, Verdict.QUEUE_UNFIT})

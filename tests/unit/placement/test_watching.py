@@ -608,6 +608,15 @@ def test_a_preempted_job_that_may_be_started_again_is_given_one_patience_to_come
     assert driver.state.attempts[-1].verdict is Verdict.SPOT_INTERRUPTION
 
 
+@pytest.mark.parametrize("dropped", [None, 1])
+def test_a_preempted_job_that_could_only_join_its_own_queue_again_keeps_its_place_there(dropped: int | None) -> None:
+    others = () if dropped is None else (G5,)
+    driver = preempted(P5, *others, recover=1, limits={"patience": 1800.0})
+    driver.state = driver.state.but(dropped=frozenset(range(1, 1 + len(others))))
+    lost = {"capacity_at": NOW + 100, "lost_at": NOW + 1000}
+    assert driver.sees(secondary="RUNNABLE", **lost, after=5000) == (Watch(NOW + 900 + 6 * HOUR),)
+
+
 def test_a_preempted_job_that_may_not_be_started_again_waits_out_the_budget_and_not_its_patience() -> None:
     driver = preempted(P5, G5, limits={"patience": 1800.0})
     lost = {"capacity_at": NOW + 100, "lost_at": NOW + 1000}
