@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from airflow_sm_prefer.aws.calls import call, paged
@@ -36,7 +36,7 @@ def read_points(client: Any, names: Sequence[str], now: float) -> list[Point]:
     """Return the values of some queues for SageMaker training, of all in the Region if none is named.
 
     Every job is listed: GetJobQueueSnapshot has the first hundred and the largest twenty shares only.
-    It takes six ListServiceJobs calls a queue, one more for every further hundred jobs that wait, and three a queue
+    It takes seven ListServiceJobs calls a queue, one more for every further hundred jobs that wait, and three a queue
     that shares an environment with one of them.
 
     Args:
@@ -107,10 +107,12 @@ def _shares(queue: JobQueue, fleet: Fleet) -> dict[str, int | None]:
     return {**dict.fromkeys(weighed), **owned}
 
 
-def _jobs(client: Any, queue: str, statuses: Iterable[str]) -> tuple[QueuedJob, ...]:
+def _jobs(client: Any, queue: str, statuses: Sequence[str]) -> tuple[QueuedJob, ...]:
+    # A shortage sends jobs back to RUNNABLE: what went there between two calls is found in a second look.
+    again = [status for status in statuses if status == "RUNNABLE"]
     rows = (
         (status, row)
-        for status in statuses
+        for status in (*statuses, *again)
         for row in paged(client.list_service_jobs, "jobSummaryList", jobQueue=queue, jobStatus=status)
     )
     # A job that moved on between two calls is in both lists; the later one is right.

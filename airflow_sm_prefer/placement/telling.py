@@ -15,6 +15,10 @@ from airflow_sm_prefer.placement.state import Entry, State
 
 _REASON_LENGTH = 500
 
+#: What a service job goes to and fro between while there is no capacity, and how its status begins then.
+_TO_AND_FRO = ("RUNNABLE", "SCHEDULED")
+_WAITING = tuple(f"InProgress ({status}" for status in _TO_AND_FRO)
+
 #: What a service job waits for, by its status, where Batch gives no reason.
 _WAITS_FOR: Mapping[str | None, str] = {
     "RUNNABLE": "it waits for room in its queue",
@@ -45,15 +49,33 @@ def progress(state: State, job: Observation, now: float) -> list[Tell]:
         told += [Tell(text, warning=True) for text in _not_as_meant(state, job)]
     if state.is_queued and job.priority not in {None, state.priority or 0}:
         told.append(Tell(f"The scheduling priority of {job.name} is {job.priority} now, and is kept."))
-    if status_of(job) != state.status:
+    if status_of(state, job) != state.status:
         told.append(Tell(_status(job)))
     return told
 
 
-def status_of(job: Observation) -> str:
-    """Write a job's status: ``InProgress (Pending)``; of one that a queue holds up, also what for."""
-    held_up = f", {job.held_up_by.partition(' - ')[0]}" if job.held_up_by else ""
-    return f"{job.status} ({job.secondary}{held_up})" if job.secondary not in {None, job.status} else job.status
+def status_of(state: State, job: Observation) -> str:
+    """Write a job's status: ``InProgress (Pending)``; of one that a queue holds up, also what for.
+
+    Between RUNNABLE and SCHEDULED a service job goes to and fro for as long as there is no capacity. Nothing about that
+    is new but the first time that it is SCHEDULED, and another reason: else the status stays as it was told last.
+    """
+    status, why = _written_status(job), _held_up(job)
+    if job.secondary not in _TO_AND_FRO or not state.status.startswith(_WAITING):
+        return status
+    is_scheduled_first = state.status == _WAITING[0] + ")" and job.secondary == "SCHEDULED"
+    is_news = is_scheduled_first or (why and why not in state.status)
+    return status if is_news else state.status
+
+
+def _written_status(job: Observation) -> str:
+    why = f", {_held_up(job)}" if job.held_up_by else ""
+    return f"{job.status} ({job.secondary}{why})" if job.secondary not in {None, job.status} else job.status
+
+
+def _held_up(job: Observation) -> str:
+    """Return why a queue holds a job up, without AWS's explanation of it."""
+    return job.held_up_by.partition(" - ")[0]
 
 
 def chosen(state: State, job: Observation) -> int | None:
@@ -235,7 +257,7 @@ def _instant(instant: float) -> str:
 
 
 def _status(job: Observation) -> str:
-    status = status_of(job)
+    status = _written_status(job)
     said = job.failure_reason if job.is_terminal else job.held_up_by or _WAITS_FOR.get(job.secondary, "")
     is_new = said and not status.endswith(f"{said})")  # a short reason is all in the status
     return f"{job.name} is {status}" + (f": {shortened(said, _REASON_LENGTH)}" if is_new else "")

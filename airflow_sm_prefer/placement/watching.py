@@ -111,7 +111,7 @@ def _adopted(state: State, found: Found, now: float) -> State:
 
 def _noted(state: State, job: Observation, now: float) -> State:
     """Write down what the look has shown: the status, and the capacity once there is some."""
-    state = state.but(status=telling.status_of(job), lost_at=None if job.is_terminal else job.lost_at)
+    state = state.but(status=telling.status_of(state, job), lost_at=None if job.is_terminal else job.lost_at)
     if state.is_queued:
         state = _of_queue(state, job, now)
     if not job.has_capacity or state.capacity_at is not None:

@@ -55,10 +55,15 @@ def test_a_value_has_its_queue_its_share_its_unit_and_its_instant():
 
 
 class Batch:
-    """One queue of containers, and one for training with jobs by status."""
+    """One queue of containers, and one for training with jobs by status.
 
-    def __init__(self, **jobs: list[dict[str, Any]]) -> None:
-        self.jobs = jobs
+    Args:
+        again: What is RUNNABLE at the second look; the same as at the first unless told.
+        jobs: By status.
+    """
+
+    def __init__(self, again: list[dict[str, Any]] | None = None, **jobs: list[dict[str, Any]]) -> None:
+        self.jobs, self.again = jobs, again
 
     def describe_service_environments(self) -> dict[str, Any]:
         limits = [{"capacityUnit": "NUM_INSTANCES", "maxCapacity": 8}]
@@ -80,7 +85,10 @@ class Batch:
 
     def list_service_jobs(self, jobQueue: str, jobStatus: str) -> dict[str, Any]:
         assert jobQueue == "p5"
-        return {"jobSummaryList": self.jobs.get(jobStatus, [])}
+        found = self.jobs.get(jobStatus, [])
+        if jobStatus == "RUNNABLE" and self.again is not None:
+            self.jobs["RUNNABLE"] = self.again
+        return {"jobSummaryList": found}
 
 
 def row(job_id: str, **more: Any) -> dict[str, Any]:
@@ -110,5 +118,10 @@ def test_a_job_has_the_instances_that_it_uses_or_one():
 
 
 def test_a_job_that_moves_on_while_it_is_read_is_counted_once_as_what_it_is_then():
-    found = read(Batch(RUNNABLE=[row("a")], SCHEDULED=[row("a")], STARTING=[row("a")]))
+    found = read(Batch(again=[], RUNNABLE=[row("a")], SCHEDULED=[row("a")], STARTING=[row("a")]))
     assert (found[Metric.DEPTH], found[Metric.RUNNING]) == (0, 1)
+
+
+def test_a_job_that_goes_back_into_its_queue_while_it_is_read_is_counted():
+    found = read(Batch(again=[row("a")]))
+    assert (found[Metric.DEPTH], found[Metric.RUNNING]) == (1, 0)

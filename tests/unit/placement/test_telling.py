@@ -31,7 +31,7 @@ def test_a_place_in_the_queue_is_told_with_what_is_waited_for(place: int, words:
     ],
 )
 def test_a_status_says_what_holds_a_job_up(fields: dict[str, str], status: str) -> None:
-    assert telling.status_of(job(**fields)) == status
+    assert telling.status_of(planned_state(in_queue()), job(**fields)) == status
 
 
 @pytest.mark.parametrize(

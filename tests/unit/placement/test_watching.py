@@ -486,13 +486,20 @@ def test_a_service_job_waits_until_it_starts_and_what_for_is_told_once() -> None
     for status in ("RUNNABLE", "SCHEDULED", "RUNNABLE"):
         assert driver.sees(secondary=status, held_up_by=SHORT, after=30) == (Watch(NOW + 6 * HOUR),)
         driver.sees(secondary=status, held_up_by=SHORT, after=30)
-    assert driver.told[1:] == [
-        f"job-1 is InProgress ({status}, CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY): {SHORT}"
-        for status in ("RUNNABLE", "SCHEDULED", "RUNNABLE")
-    ]
+    assert driver.told[1:] == [f"job-1 is InProgress (RUNNABLE, CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY): {SHORT}"]
     driver.sees(secondary="STARTING", capacity_at=NOW + 200, after=30)
     assert driver.state.pending_spent == 200.0
     assert driver.told[-2] == ("job-1 has capacity: 1 x ml.p5.48xlarge (queue p5), the only choice, after 3 min 20 s.")
+
+
+def test_of_going_to_and_fro_only_the_first_scheduling_and_another_reason_are_news() -> None:
+    driver = queued_driver(P5)
+    looks = [("RUNNABLE", ""), ("SCHEDULED", ""), ("RUNNABLE", ""), ("SCHEDULED", ""), ("RUNNABLE", SHORT)]
+    looks += [("SCHEDULED", ""), ("RUNNABLE", SHORT), ("SCHEDULED", SHORT), ("RUNNABLE", "")]
+    for status, why in looks:
+        driver.sees(secondary=status, held_up_by=why, after=30)
+    statuses = [line.partition("InProgress (")[2].partition(")")[0] for line in driver.told[1:]]
+    assert statuses == ["RUNNABLE", "SCHEDULED", "RUNNABLE, CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"]
 
 
 def test_patience_counts_from_the_submission_however_often_the_job_is_scheduled() -> None:
