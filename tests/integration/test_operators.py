@@ -356,7 +356,7 @@ def test_a_create_whose_answer_is_lost_makes_one_job() -> None:
 
 
 def test_throttled_creates_are_tried_until_one_passes() -> None:
-    faults = [{"operation": "CreateTrainingJob", "error": "ThrottlingException", "times": 12}]
+    faults = [{"operation": "CreateTrainingJob", "error": "ThrottlingException", "times": 24}]
     with airflow_and_sandbox({"call_faults": faults}) as airflow:
         assert airflow.run(training())["Training"]["TrainingJobStatus"] == "Completed"
         assert len(airflow.jobs()) == 1
