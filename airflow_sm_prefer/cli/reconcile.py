@@ -78,8 +78,8 @@ def _run(states: RestTaskStates, conn_id: str | None, region: str | None, *, sto
     from airflow_sm_prefer.aws.failures import CALL_ERRORS
     from airflow_sm_prefer.clock import SystemClock
     from airflow_sm_prefer.hooks import settings
-    from airflow_sm_prefer.hooks.batch import BatchPreferHook
     from airflow_sm_prefer.hooks.reconcile import reconciler, require_deployment
+    from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
 
     if stop:
         require_deployment()
@@ -87,7 +87,7 @@ def _run(states: RestTaskStates, conn_id: str | None, region: str | None, *, sto
         if theirs is not None and theirs.strip() != settings.deployment():
             msg = f"That Airflow calls itself {theirs!r}, and the settings here say {settings.deployment()!r}."
             raise InvalidSetting(msg)
-    hook = BatchPreferHook(aws_conn_id=conn_id, region_name=region)
+    hook = SageMakerPreferHook(aws_conn_id=conn_id, region_name=region)
     try:
         run = reconciler(hook, states, clock=SystemClock(), stop=stop, ended_within=ended_within)
     except CALL_ERRORS as error:

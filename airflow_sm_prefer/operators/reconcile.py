@@ -10,10 +10,10 @@ from airflow.providers.amazon.aws.utils.mixins import aws_template_fields
 
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import InvalidInput, InvalidSetting
-from airflow_sm_prefer.hooks.batch import BatchPreferHook
+from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
 
 
-class SageMakerReconcileOperator(AwsBaseOperator[BatchPreferHook]):
+class SageMakerReconcileOperator(AwsBaseOperator[SageMakerPreferHook]):
     """Finds this Airflow's running jobs that no task waits for any more, and stops them if it may.
 
     A job is stopped if its task instance is over, was not in Airflow at two looks ten minutes apart, or has submitted
@@ -28,7 +28,7 @@ class SageMakerReconcileOperator(AwsBaseOperator[BatchPreferHook]):
         InvalidInput: ``stop`` is neither true nor false, or may not be true here.
     """
 
-    aws_hook_class = BatchPreferHook
+    aws_hook_class = SageMakerPreferHook
     template_fields: Sequence[str] = aws_template_fields("stop")
     ui_color = "#ededed"
 

@@ -11,7 +11,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import StateUnreadable
-from airflow_sm_prefer.placement.events import Stop, Tell, Watch
+from airflow_sm_prefer.placement.events import Seen, Stop, Tell, Unseen, Watch
 from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.state import Phase, State
 from airflow_sm_prefer.triggers.connection import Connection
@@ -43,9 +43,6 @@ class SageMakerPreferTrigger(BaseTrigger):
     #: Where the time comes from; tests put another clock here.
     clock: ClassVar[Clock] = SystemClock()
 
-    #: How it reaches AWS.
-    connection_class: ClassVar[type[Connection]] = Connection
-
     def __init__(  # noqa: PLR0917 - Airflow passes them by name
         self,
         state: Mapping[str, Any],
@@ -62,7 +59,7 @@ class SageMakerPreferTrigger(BaseTrigger):
         self.state = dict(state)
         self.task_digest = task
         self.poll_interval = poll_interval
-        self.connection = self.connection_class(aws_conn_id, region_name, verify, botocore_config)
+        self.connection = Connection(aws_conn_id, region_name, verify, botocore_config)
         self._killed = False
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -125,11 +122,11 @@ class SageMakerPreferTrigger(BaseTrigger):
                     unsent = command
             if unsent and await watcher.stop(unsent, self.log):
                 unsent = None
-            await self._tell_more(watcher, state)
+            await self._tell_more(watcher, event, state)
         raise AssertionError  # pragma: no cover - looks never end
 
-    async def _tell_more(self, watcher: Watcher, state: State) -> None:
-        """Tell what isn't seen of the job itself, if there is anything."""
+    async def _tell_more(self, watcher: Watcher, look: Seen | Unseen, state: State) -> None:
+        """Tell what a look at the job itself doesn't show, if there is anything."""
 
     async def _sleep_until(self, instant: float) -> None:
         while (left := instant - self.clock.time()) > 0:

@@ -18,8 +18,8 @@ from airflow_sm_prefer.aws.reconcile import Reconciler
 from airflow_sm_prefer.errors import InvalidSetting, TaskStatesUnavailable
 from airflow_sm_prefer.hooks.airflow_rest import Login, RestTaskStates
 from airflow_sm_prefer.hooks.airflow_state import SdkTaskStates
-from airflow_sm_prefer.hooks.batch import BatchPreferHook
 from airflow_sm_prefer.hooks.reconcile import reconciler
+from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.operators.failures import InvalidTask
 from airflow_sm_prefer.operators.reconcile import SageMakerReconcileOperator
@@ -61,7 +61,7 @@ class Stage:
         del self.fake.states[ti.dag_id, ti.run_id, ti.task_id, ti.map_index]
 
     def reconciler(self, *, stop: bool = True, **changes: Any) -> Reconciler:
-        hook = BatchPreferHook(aws_conn_id="aws_default", clock=self.airflow.clock)
+        hook = SageMakerPreferHook(aws_conn_id="aws_default", clock=self.airflow.clock)
         return reconciler(hook, self.states, clock=self.airflow.clock, stop=stop, **changes)
 
     def run(self, *, stop: bool = True) -> Report:
@@ -384,7 +384,7 @@ def test_two_runs_at_once_do_what_one_does(stage: Stage) -> None:
 def submit_many(stage: Stage, number: int, failed: set[int]) -> None:
     """Create the jobs of that many mapped task instances, some of which are over, without an operator for each."""
     resources = {"InstanceType": "ml.p5.48xlarge", "InstanceCount": 1, "VolumeSizeInGB": 1}
-    jobs = BatchPreferHook(aws_conn_id="aws_default", clock=stage.airflow.clock).jobs(JobKind.TRAINING)
+    jobs = SageMakerPreferHook(aws_conn_id="aws_default", clock=stage.airflow.clock).jobs(JobKind.TRAINING)
     for index in range(number):
         ti = TaskInstance(map_index=index)
         task = TaskIdentity("tests", ti.dag_id, ti.run_id, ti.task_id, index)

@@ -12,10 +12,8 @@ from unittest import mock
 import pytest
 
 from airflow_sm_prefer.clock import FakeClock
-from airflow_sm_prefer.hooks.batch import BatchPreferHook
-from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.placement.state import Entry, Limits, State, StopReason
-from airflow_sm_prefer.triggers.batch import BatchConnection, BatchPreferTrigger
+from airflow_sm_prefer.triggers.batch import BatchPreferTrigger
 from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
 from tests.unit.triggers.builders import NOW, STATE, Jobs
@@ -79,7 +77,7 @@ def fire(jobs: Jobs, state: State = QUEUED) -> State:
     async def events() -> list[Any]:
         return [event.payload async for event in again.run()]
 
-    with mock.patch.object(BatchConnection, "hook", return_value=SimpleNamespace(jobs=lambda _: jobs)):
+    with mock.patch.object(Connection, "hook", return_value=SimpleNamespace(jobs=lambda _: jobs)):
         (event,) = asyncio.run(events())
     return State.from_json(event["state"])
 
@@ -117,11 +115,14 @@ def test_a_job_of_sagemakers_own_is_watched_by_its_name(clock: FakeClock) -> Non
     assert jobs.handles == ["job-1"]
 
 
-def test_its_connection_makes_the_hook_that_knows_queues_and_shares_no_client_with_the_other() -> None:
-    connection = BatchConnection("aws_default", "us-west-2", None, {"read_timeout": 7})
-    hook = connection.hook()
-    assert isinstance(hook, BatchPreferHook)
-    assert (hook.aws_conn_id, hook.conn_region_name) == ("aws_default", "us-west-2")
-    assert connection.key != Connection("aws_default", "us-west-2", None, {"read_timeout": 7}).key
-    assert connection.key == BatchConnection("aws_default", "us-west-2", None, {"read_timeout": 7}).key
-    assert hook.jobs(JobKind.TRAINING).kind is JobKind.TRAINING
+def test_a_jobs_place_is_told_though_it_went_to_and_fro_before(clock: FakeClock) -> None:
+    class InLine(Handles):
+        def place(self, arn: str, queue: str) -> int:
+            assert (arn, queue) == (ARN, "p5")
+            self.calls.append("place")
+            return 3
+
+    jobs = InLine(described(), described("SCHEDULED"), *[described()] * 25, described("SUCCEEDED"))
+    with mock.patch("airflow_sm_prefer.triggers.watch.RoutedJobs", InLine):
+        fire(jobs, QUEUED.but(limits=Limits(budget=6000.0, patience=6000.0)))
+    assert jobs.calls.count("place") == 2, "at once, and ten minutes later, though SCHEDULED was told last"
