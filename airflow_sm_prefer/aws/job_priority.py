@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from airflow_sm_prefer.aws.calls import call, paged
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.queues_there import name_in
 from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.model.service_job import TERMINAL
 from airflow_sm_prefer.model.written import joined
-
-#: Statuses that a service job never leaves.
-OVER: Final = frozenset({"SUCCEEDED", "FAILED"})
 
 
 def update_priority(client: Any, job: str, priority: int, queue: str | None = None) -> str:
@@ -49,7 +47,7 @@ def _live_job(client: Any, name: str, queue: str) -> str:
         jobQueue=queue,
         filters=[{"name": "JOB_NAME", "values": [name]}],
     )
-    ids = [row["jobId"] for row in rows if row["jobName"] == name and row.get("status") not in OVER]
+    ids = [row["jobId"] for row in rows if row["jobName"] == name and row.get("status") not in TERMINAL]
     if not ids:
         msg = f"No job of the name {name!r} waits or runs in queue {queue}; it may be over, or in another queue."
         raise InvalidSetting(msg)

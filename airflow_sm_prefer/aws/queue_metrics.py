@@ -10,6 +10,7 @@ from airflow_sm_prefer.aws.queues_there import QueuesReader, name_in
 from airflow_sm_prefer.clock import utc
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.model.queues import Fleet, JobQueue
+from airflow_sm_prefer.model.service_job import seconds
 from airflow_sm_prefer.model.written import did_you_mean
 from airflow_sm_prefer.placement.queue_metrics import (
     HOLDING,
@@ -27,9 +28,6 @@ from airflow_sm_prefer.placement.queue_metrics import (
 #: The most values in one PutMetricData request.
 #: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html
 VALUES_AT_ONCE: Final = 1000
-
-#: An instant in the year 5138 in seconds, and in 1973 in milliseconds.
-_SECONDS_END: Final = 1e11
 
 
 def read_points(client: Any, names: Sequence[str], now: float) -> list[Point]:
@@ -124,15 +122,10 @@ def _job(status: str, row: Mapping[str, Any]) -> QueuedJob:
     usage = row.get("capacityUsage") or ()
     return QueuedJob(
         status=status,
-        created=_instant(row["createdAt"]),
+        created=seconds(row["createdAt"]) or 0.0,
         instances=sum(used["quantity"] for used in usage) if usage else 1.0,
         share=row.get("shareIdentifier") or row.get("quotaShareName"),
     )
-
-
-def _instant(written: float) -> float:
-    """Return seconds since 1970: AWS's reference says milliseconds, and the samples of its user guide are seconds."""
-    return written / 1000 if written > _SECONDS_END else written
 
 
 def _datum(point: Point, now: float) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.patience import PatientJobs
+from airflow_sm_prefer.aws.queues_there import name_in
 from airflow_sm_prefer.model.job import resources_of
 from airflow_sm_prefer.model.service_job import arn_of, observe, training_request
 from airflow_sm_prefer.operators.plan import Plan
@@ -79,19 +80,14 @@ def _wave_of(plan: Plan, written: int, described: dict[str, Any]) -> int:
     resources = resources_of(plan.kind, training_request(described))
     listed = resources.get("InstancePreferences") or [resources]
     types = {entry["InstanceType"] for entry in listed if "InstanceType" in entry}
-    queue = _last_part(described.get("jobQueue"))
+    queue = name_in(described.get("jobQueue") or "")
     fitting = [
         number
         for number, wave in enumerate(plan.waves)
-        if _last_part(wave.queue.name if wave.queue else None) == queue
+        if name_in(wave.queue.name if wave.queue else "") == queue
         and types <= {entry.instance_type for entry in wave.preferences}
     ]
     return written if written in fitting else next(iter(fitting), 0)
-
-
-def _last_part(name: str | None) -> str:
-    """Return a queue's name, of its ARN if need be; empty for no queue."""
-    return (name or "").rpartition("/")[2]
 
 
 def _earlier_job(
