@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.stub import Stubber
 
 from airflow_sm_prefer.aws.pacing import Pacing
@@ -18,20 +15,6 @@ from airflow_sm_prefer.placement.queues import Policy, QueueStatus, QuotaShare
 
 P5 = "ml.p5.48xlarge"
 POLICY = "arn:aws:batch:us-west-2:123456789012:scheduling-policy/fair"
-
-
-@pytest.fixture
-def stub() -> Iterator[Stubber]:
-    client = boto3.client(
-        "batch",
-        region_name="us-west-2",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=Config(retries={"mode": "standard", "total_max_attempts": 1}),
-    )
-    with Stubber(client) as stubber:
-        yield stubber
-        stubber.assert_no_pending_responses()
 
 
 @pytest.fixture

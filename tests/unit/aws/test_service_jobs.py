@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
-from botocore.config import Config
 from botocore.stub import Stubber
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
@@ -29,20 +26,6 @@ GONE = [
     "Job queue doesn't exist",
     "Could not find job 7b5f",
 ]
-
-
-@pytest.fixture
-def stub() -> Iterator[Stubber]:
-    client = boto3.client(
-        "batch",
-        region_name="us-west-2",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=Config(retries={"mode": "standard", "total_max_attempts": 1}),
-    )
-    with Stubber(client) as stubber:
-        yield stubber
-        stubber.assert_no_pending_responses()
 
 
 @pytest.fixture

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
-
-import pytest
 
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.placement.state import Entry, Limits, State, StopReason
 from airflow_sm_prefer.triggers.batch import BatchPreferTrigger
 from airflow_sm_prefer.triggers.connection import Connection
-from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
 from tests.unit.triggers.builders import NOW, STATE, Jobs
 
 ARN = "arn:aws:batch:us-east-1:123456789012:service-job/7b5f"
@@ -45,23 +41,6 @@ class Handles(Jobs):
         self.handles.append(handle)
         self.why = why
         return super().stop(handle, why)
-
-
-@pytest.fixture
-def clock() -> Iterator[FakeClock]:
-    clock = FakeClock(NOW)
-    real = asyncio.sleep
-
-    async def sleep(seconds: float) -> None:
-        clock.sleep(seconds)
-        await real(0)
-
-    with (
-        mock.patch.object(SageMakerPreferTrigger, "clock", clock),
-        mock.patch("airflow_sm_prefer.triggers.sagemaker.asyncio.sleep", sleep),
-        mock.patch("airflow_sm_prefer.triggers.watch._watchers", {}),
-    ):
-        yield clock
 
 
 def described(status: str = "RUNNABLE", **more: Any) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -34,24 +33,6 @@ class Stoppable(Jobs):
     def stop(self, handle: str, why: str = "") -> bool:
         self.taken = super().stop(handle, why)
         return self.taken
-
-
-@pytest.fixture
-def clock() -> Iterator[FakeClock]:
-    """A clock that every sleep of the trigger moves on."""
-    clock = FakeClock(NOW)
-    real = asyncio.sleep
-
-    async def sleep(seconds: float) -> None:
-        clock.sleep(seconds)
-        await real(0)
-
-    with (
-        mock.patch.object(SageMakerPreferTrigger, "clock", clock),
-        mock.patch("airflow_sm_prefer.triggers.sagemaker.asyncio.sleep", sleep),
-        mock.patch("airflow_sm_prefer.triggers.watch._watchers", {}),
-    ):
-        yield clock
 
 
 def fire(trigger: SageMakerPreferTrigger) -> list[dict[str, Any]]:
