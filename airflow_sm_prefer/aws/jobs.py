@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from airflow_sm_prefer.aws.dates import date_of
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
-from airflow_sm_prefer.aws.listed import Listed
 from airflow_sm_prefer.aws.paced import Calls
 from airflow_sm_prefer.aws.pacing import Pacing
-from airflow_sm_prefer.clock import Clock
+from airflow_sm_prefer.clock import Clock, utc
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.listed import Listed
+from airflow_sm_prefer.placement.listing import PAGE, Page, Question
 
-_PAGE = 100  # the most that ListTrainingJobs, ListProcessingJobs and ListTags give at once
 _NOTHING_TO_STOP = frozenset({FailureKind.BENIGN_STOP, FailureKind.NOT_FOUND})
 
 
@@ -35,6 +36,7 @@ class JobsApi:
             clock: What a turn is waited for with.
         """
         self.kind = kind
+        self.pacing = pacing
         self._call = Calls(client, pacing, clock)
 
     def create(self, request: Mapping[str, Any]) -> str:
@@ -122,6 +124,27 @@ class JobsApi:
         found = self.summaries(created_after=created_after, name_contains=name_contains, status=status)
         return (Listed.from_summary(self.kind, row) for row in found)
 
+    def page(self, question: Question, queue: str | None = None) -> Page:
+        """Return one page of a listing, newest first. These jobs are in no queue."""
+        assert queue is None
+        times = {
+            "CreationTimeAfter": question.created_after,
+            "CreationTimeBefore": question.created_before,
+            "LastModifiedTimeAfter": question.modified_after,
+        }
+        words = {"NameContains": question.name_contains, "NextToken": question.token}
+        answer = self._call(
+            f"List{self.kind.word}Jobs",
+            MaxResults=PAGE,
+            SortBy="CreationTime",
+            SortOrder="Descending",
+            **{key: utc(instant) for key, instant in times.items() if instant is not None},
+            **{key: word for key, word in words.items() if word},
+        )
+        rows = answer.get(f"{self.kind.word}JobSummaries") or ()
+        listed = tuple(Listed.from_summary(self.kind, row) for row in rows)
+        return Page(listed, answer.get("NextToken") or None, date_of(answer))
+
     def list_names(
         self, *, created_after: datetime, name_contains: str | None = None, status: str | None = None
     ) -> Iterator[str]:
@@ -133,7 +156,7 @@ class JobsApi:
         token: str | None = None
         while True:
             more = {"NextToken": token} if token else {}
-            page = self._call(operation, MaxResults=_PAGE, **parameters, **more)
+            page = self._call(operation, MaxResults=PAGE, **parameters, **more)
             yield page
             token = page.get("NextToken")
             if not token:

@@ -18,6 +18,12 @@ from airflow_sm_prefer.clock import Clock
 #: training plans have no documented limit.
 AWS_LIMITS: Final[Mapping[str, float]] = MappingProxyType({"create": 1.0, "describe": 5.0, "list": 2.0, "stop": 1.0})
 
+#: What a look at jobs that are waited for takes a turn as, besides that of its own operation.
+WATCH: Final = "watch"
+
+#: Verbs of which no two calls come closer than their rate has them, however long there was none.
+_EVENLY: Final = (WATCH, "list")
+
 #: What we hold ourselves to where no limit, or no SageMaker limit, is documented.
 #: SubmitServiceJob has 5 a second (https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html).
 _OWN_RATES: Final[Mapping[str, float]] = MappingProxyType(
@@ -27,24 +33,26 @@ _OWN_RATES: Final[Mapping[str, float]] = MappingProxyType(
         "tagresource": 4.0,
         "listservicequotas": 5.0,
         "submitservicejob": 4.0,
+        # All looks of a triggerer at the jobs that its tasks wait for, together.
+        WATCH: 1.4,
         "terminateservicejob": 4.0,
         "getjobqueuesnapshot": 1.0,
     }
 )
 
 #: What one process takes unless it is told otherwise: it leaves room for others in the account.
-DEFAULT_RATES: Final[Mapping[str, float]] = MappingProxyType({"create": 0.8, "describe": 2.0, "list": 0.8, "stop": 0.8})
+DEFAULT_RATES: Final[Mapping[str, float]] = MappingProxyType({"create": 0.8, "describe": 2.0, "list": 1.8, "stop": 0.8})
 
 
 class TokenBucket:
-    """Lets a number of calls a second through, and as many at once as it holds.
+    """Lets a number of calls a second through, and as many at once as it holds: a second's worth, or one.
 
     Not safe by itself for several threads; :class:`Pacing` guards it.
     """
 
-    def __init__(self, rate: float, clock: Clock) -> None:
+    def __init__(self, rate: float, clock: Clock, *, evenly: bool = False) -> None:
         self._rate = rate
-        self._size = max(1.0, rate)
+        self._size = 1.0 if evenly else max(1.0, rate)
         self._tokens = self._size
         self._clock = clock
         self._at = clock.time()
@@ -106,7 +114,8 @@ class Pacing:
         if rate is None:
             return None
         if operation not in self._buckets:
-            self._buckets[operation] = TokenBucket(rate, self._clock)
+            evenly = operation.lower().startswith(_EVENLY)
+            self._buckets[operation] = TokenBucket(rate, self._clock, evenly=evenly)
         return self._buckets[operation]
 
 

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.jobs import JobsApi
-from airflow_sm_prefer.aws.listed import Listed
 from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.listed import Listed
 
 #: What goes by by itself.
 _PASSING = frozenset({FailureKind.THROTTLED, FailureKind.NETWORK, FailureKind.SERVER})

@@ -14,12 +14,12 @@ from typing import Final
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.jobs import JobsApi
-from airflow_sm_prefer.aws.listed import Listed
 from airflow_sm_prefer.aws.patience import PatientJobs
 from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.clock import Clock, utc
 from airflow_sm_prefer.errors import TaskStatesUnavailable
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.listed import Listed
 from airflow_sm_prefer.placement.budget import LONGEST_LIFE
 from airflow_sm_prefer.placement.findings import UNTOUCHED, Done, Finding, Report, Sleeper
 from airflow_sm_prefer.placement.naming import TaskIdentity, deployment_marker, encode_tag

@@ -10,10 +10,11 @@ from typing import Any
 
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.jobs import JobsApi
-from airflow_sm_prefer.aws.listed import Listed
 from airflow_sm_prefer.aws.service_jobs import ServiceJobsApi
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.listed import Listed
 from airflow_sm_prefer.model.service_job import is_service_job
+from airflow_sm_prefer.placement.listing import Page, Question
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ class RoutedJobs:
     kind = JobKind.TRAINING
 
     def __init__(self, direct: JobsApi, make_queued: Callable[[], ServiceJobsApi]) -> None:
-        self.direct = direct
+        self.direct, self.pacing = direct, direct.pacing
         self._make_queued = make_queued
 
     @cached_property
@@ -47,6 +48,10 @@ class RoutedJobs:
     def describe(self, handle: str) -> dict[str, Any]:
         """Return AWS's Describe response."""
         return self.queued.describe(handle) if is_service_job(handle) else self.direct.describe(handle)
+
+    def page(self, question: Question, queue: str | None = None) -> Page:
+        """Return one page of a queue's jobs, or of SageMaker's own; newest first."""
+        return self.direct.page(question) if queue is None else self.queued.page(queue, question)
 
     def find(self, name: str, queue: str | None = None) -> dict[str, Any] | None:
         """Return what AWS says of the job of a name, in a queue or at SageMaker itself; None if there is none."""

@@ -11,15 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from airflow_sm_prefer.aws.dates import date_of
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.paced import Calls
 from airflow_sm_prefer.aws.pacing import Pacing
 from airflow_sm_prefer.clock import Clock
+from airflow_sm_prefer.model.listed import Listed
+from airflow_sm_prefer.placement.listing import PAGE, Page, Question
 
 #: The statuses of a job that isn't over.
 LIVE_STATUSES: Final = ("SUBMITTED", "PENDING", "RUNNABLE", "SCHEDULED", "STARTING", "RUNNING")
-
-_PAGE = 100  # the most that ListServiceJobs gives at once
 
 #: How long the reason of a termination may be for people to read it.
 _WHY_LENGTH = 500
@@ -72,6 +73,14 @@ class ServiceJobsApi:
         filters = [{"name": "AFTER_CREATED_AT", "values": [str(int(after * 1000))]}]
         return self._rows(jobQueue=queue, filters=filters)
 
+    def page(self, queue: str, question: Question) -> Page:
+        """Return one page of a queue's jobs, whatever their status; newest first."""
+        after = [{"name": "AFTER_CREATED_AT", "values": [str(int(question.created_after * 1000))]}]
+        more = {"nextToken": question.token} if question.token else {}
+        answer = self._call("ListServiceJobs", jobQueue=queue, filters=after, maxResults=PAGE, **more)
+        rows = tuple(Listed.from_service_job(row) for row in answer.get("jobSummaryList") or ())
+        return Page(rows, answer.get("nextToken") or None, date_of(answer))
+
     def queues(self) -> list[str]:
         """Return the names of all job queues for training jobs."""
         rows = self._call.rows("DescribeJobQueues", "jobQueues")
@@ -116,4 +125,4 @@ class ServiceJobsApi:
         self._call("TagResource", resourceArn=arn, tags=dict(tags))
 
     def _rows(self, **parameters: Any) -> Iterator[dict[str, Any]]:
-        return self._call.rows("ListServiceJobs", "jobSummaryList", maxResults=_PAGE, **parameters)
+        return self._call.rows("ListServiceJobs", "jobSummaryList", maxResults=PAGE, **parameters)

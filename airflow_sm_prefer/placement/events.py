@@ -112,6 +112,11 @@ class Unseen:
 
 
 @dataclass(frozen=True, slots=True)
+class Glimpsed:
+    """A listing shows that the job is still there, and nothing new about it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Woken:
     """The instant that was slept for has come."""
 
@@ -123,7 +128,7 @@ class PlansSeen:
     plans: Mapping[int, PlanStatus | None]
 
 
-Event = Begun | Found | Created | NameTaken | Refused | NoAnswer | Seen | Unseen | Woken | PlansSeen
+Event = Begun | Found | Created | NameTaken | Refused | NoAnswer | Seen | Unseen | Glimpsed | Woken | PlansSeen
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from airflow_sm_prefer.placement.events import (
     Created,
     Event,
     Found,
+    Glimpsed,
     NameTaken,
     NoAnswer,
     PlansSeen,
@@ -42,14 +43,14 @@ Step = tuple[State, tuple[Command, ...]]
 _EXPECTED: dict[Phase, tuple[type, ...]] = {
     Phase.NEW: (Begun, Found),
     Phase.SUBMITTING: (PlansSeen, Created, NameTaken, Refused, NoAnswer),
-    Phase.WATCHING: (Seen, Unseen),
-    Phase.STOPPING: (Seen, Unseen),
+    Phase.WATCHING: (Seen, Unseen, Glimpsed),
+    Phase.STOPPING: (Seen, Unseen, Glimpsed),
     Phase.SLEEPING: (Woken,),
     Phase.OVER: (),
 }
 
 
-def step(state: State, event: Event, now: float, jitter: float) -> Step:
+def step(state: State, event: Event, now: float, jitter: float) -> Step:  # noqa: PLR0911 - one for each event
     """Return what follows from an event.
 
     Args:
@@ -75,6 +76,8 @@ def step(state: State, event: Event, now: float, jitter: float) -> Step:
             return _answered(state, event, now, jitter)
         case Seen():
             return watching.seen(state, event.observation, now, jitter)
+        case Glimpsed():
+            return watching.glimpsed(state, now)
         case _:
             return watching.unseen(state, event.judgement, now)
 

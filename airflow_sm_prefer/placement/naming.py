@@ -27,6 +27,7 @@ _DIGEST_LENGTH = 12
 #: How long a tag's value may be, https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_Tag.html
 TAG_LIMIT = 256
 
+_OF_A_DEPLOYMENT = re.compile(rf"{_MARKER}[a-z2-7]{{{_DEPLOYMENT_LENGTH}}}(?=-[a-z2-7]{{{_DIGEST_LENGTH}}}-)")
 _TAG_SAFE = re.compile(r"[^A-Za-z0-9 _.:/+@-]")
 #: Neither a DAG's id nor a task's has a slash in it; a run's may.
 _WRITTEN = re.compile(r"([^/]+)/(.+)/([^/\[\]]+)(?:\[(\d+)\])?", re.DOTALL)
@@ -73,6 +74,12 @@ def deployment_marker(deployment: str) -> str:
 def task_marker(identity: TaskIdentity) -> str:
     """Return what the name of every job of this task instance contains."""
     return f"{deployment_marker(identity.deployment)}-{identity.digest}"
+
+
+def marker_of(name: str) -> str:
+    """Return the marker of the deployment that a job's name carries; empty where it carries none."""
+    found = _OF_A_DEPLOYMENT.search(name)
+    return found.group(0) if found else ""
 
 
 def job_name(identity: TaskIdentity, prefix: str, submission: int, *, limit: int = NAME_LIMIT) -> str:

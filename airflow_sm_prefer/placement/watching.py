@@ -57,6 +57,12 @@ def seen(state: State, job: Observation, now: float, jitter: float) -> Step:
     return following, (*told, *commands)
 
 
+def glimpsed(state: State, now: float) -> Step:
+    """Go on from a sign that the job is there, which says no more about it."""
+    told = _back(state, now)
+    return state.but(unseen_since=None, told_at=None), (*told, Watch(budget.next_deadline(state, now)))
+
+
 def unseen(state: State, judgement: Judgement, now: float) -> Step:
     """Go on though AWS can't be asked about the job: wait, say so now and then, and don't wait for ever."""
     since = now if state.unseen_since is None else state.unseen_since

@@ -64,3 +64,9 @@ def shared_jobs(connection: Connection, kind: JobKind) -> JobsApi | RoutedJobs:
         if key not in _jobs:
             _jobs[key] = connection.hook().jobs(kind)
         return _jobs[key]
+
+
+def forget_jobs(connection: Connection, kind: JobKind) -> None:
+    """Have the next caller read the connection from Airflow again."""
+    with _making:
+        _jobs.pop((connection.key, kind), None)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, ClassVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import StateUnreadable
-from airflow_sm_prefer.placement.events import Seen, Stop, Tell, Unseen, Watch
+from airflow_sm_prefer.placement import budget, telling
+from airflow_sm_prefer.placement.events import Command, Stop, Tell, Watch
 from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.state import Phase, State
 from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.kill import is_by_a_person, stop_if_abandoned
+from airflow_sm_prefer.triggers.turnstile import turnstile
+from airflow_sm_prefer.triggers.waits import Over, Place
 from airflow_sm_prefer.triggers.watch import Watcher, watcher_for
 
 #: Airflow loses a task whose trigger fires while its deferral is still being written down
@@ -75,12 +79,7 @@ class SageMakerPreferTrigger(BaseTrigger):
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, and yield one event; nothing comes after it."""
         try:
-            state = State.from_json(self.state)
-        except StateUnreadable as error:
-            self.log.error("%s", error)
-            raise
-        try:
-            state = await self._waited(state)
+            state = await self._waited()
         except asyncio.CancelledError as cancelled:
             if is_by_a_person(cancelled):
                 self._kill()
@@ -97,36 +96,52 @@ class SageMakerPreferTrigger(BaseTrigger):
             self._killed = True
             stop_if_abandoned(self.task_instance, state, self.connection, self.log)
 
-    async def _waited(self, state: State) -> State:
+    async def _waited(self) -> State:
         """Wait until there is something for a worker to do, and return the state before it."""
-        await asyncio.sleep(_SETTLE)
-        if state.phase is not Phase.SLEEPING:
-            return await self._watch(state)
-        await self._sleep_until(self._due(state))
-        return state
+        if self.state.get("phase") == Phase.SLEEPING:
+            await asyncio.sleep(_SETTLE)
+            state = self._read()
+            await self._sleep_until(self._due(state))
+            return state
+        await turnstile().through(_SETTLE)
+        return await self._watch(self._read())
+
+    def _read(self) -> State:
+        try:
+            return State.from_json(self.state)
+        except StateUnreadable as error:
+            self.log.error("%s", error)
+            raise
 
     async def _watch(self, state: State) -> State:
-        """Look at the job until the machine wants something that is for a worker to do."""
-        watcher = watcher_for(self.connection, state.kind)
-        unsent: Stop | None = None
-        async for event in watcher.looks(state.handle, self.poll_interval):
-            before = state
-            state, commands = step(state, event, self.clock.time(), random.random())  # noqa: S311 - spreads load
-            if not all(isinstance(command, Tell | Stop | Watch) for command in commands):
-                # The worker looks for itself and decides; it is told where we were.
-                return before
-            for command in commands:
-                if isinstance(command, Tell):
-                    (self.log.warning if command.warning else self.log.info)("%s", command.text)
-                elif isinstance(command, Stop):
-                    unsent = command
-            if unsent and await watcher.stop(unsent, self.log):
-                unsent = None
-            await self._tell_more(watcher, event, state)
-        raise AssertionError  # pragma: no cover - looks never end
+        """Hear of the job until the machine wants something that is for a worker to do."""
+        now = self.clock.time()
+        watcher = watcher_for(self.connection, state.kind, _queue_of(state), self.clock)
+        due = budget.next_deadline(state, now)
+        wait = watcher.watch(state.handle, state.submitted, due, self.poll_interval)
+        wait.status = state.status
+        try:
+            while not isinstance(heard := await wait.hear(), Over):
+                if isinstance(heard, Place):
+                    self.log.info("%s", telling.place_in_queue(state, heard.number))
+                    continue
+                before = state
+                state, commands = step(state, heard, self.clock.time(), random.random())  # noqa: S311 - spreads load
+                if not all(isinstance(command, Tell | Stop | Watch) for command in commands):
+                    # The worker looks for itself and decides; it is told where we were.
+                    return before
+                self._carry_out(commands, watcher)
+                wait.goes_on(state.status, _until(commands))
+        finally:
+            wait.close()
+        return state
 
-    async def _tell_more(self, watcher: Watcher, look: Seen | Unseen, state: State) -> None:
-        """Tell what a look at the job itself doesn't show, if there is anything."""
+    def _carry_out(self, commands: Iterable[Command], watcher: Watcher) -> None:
+        for command in commands:
+            if isinstance(command, Tell):
+                (self.log.warning if command.warning else self.log.info)("%s", command.text)
+            elif isinstance(command, Stop):
+                watcher.stop(command, self.log)
 
     async def _sleep_until(self, instant: float) -> None:
         while (left := instant - self.clock.time()) > 0:
@@ -134,3 +149,13 @@ class SageMakerPreferTrigger(BaseTrigger):
 
     def _due(self, state: State) -> float:
         return state.wake_at or 0.0
+
+
+def _queue_of(state: State) -> str | None:
+    """Return the queue that the current job is in; None for one of SageMaker's own."""
+    return state.entries[state.waves[state.wave][0]].queue if state.is_queued else None
+
+
+def _until(commands: Iterable[Command]) -> float:
+    """Return when the machine wants to hear of the job at the latest."""
+    return next((command.until for command in commands if isinstance(command, Watch) and command.until), math.inf)

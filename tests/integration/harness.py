@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import uuid
@@ -24,6 +23,7 @@ from airflow_sm_prefer.sandbox.client import SandboxControl
 from airflow_sm_prefer.sandbox.scripted import ScriptedRunner
 from airflow_sm_prefer.sandbox.server import SandboxServer
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
+from tests import virtual_time
 from tests.integration import aws
 
 ROLE = "arn:aws:iam::123456789012:role/training"
@@ -134,7 +134,7 @@ class Airflow:
                 return json.loads(json.dumps(event.payload))
             raise AssertionError("the trigger ended without an event")
 
-        event = asyncio.run(first())
+        event = virtual_time.run(first(), self.clock, self.server.sandbox.advance)
         self.events.append(event)
         return event
 
@@ -206,9 +206,6 @@ def airflow_and_sandbox(
         def sleep(seconds: float) -> None:
             sandbox.advance(max(0.0, seconds))
 
-        async def sleep_soon(seconds: float) -> None:
-            sleep(seconds)
-
         with (
             mock.patch.dict("os.environ", environment(server, speed)),
             mock.patch.object(clock, "sleep", sleep),
@@ -216,9 +213,7 @@ def airflow_and_sandbox(
             mock.patch.object(SageMakerPreferTrigger, "clock", clock),
             mock.patch("airflow_sm_prefer.hooks.sagemaker.SystemClock", return_value=clock),
             mock.patch("airflow_sm_prefer.aws.pacing._shared", {}),
-            mock.patch("airflow_sm_prefer.triggers.watch._watchers", {}),
             mock.patch("airflow_sm_prefer.triggers.connection._jobs", {}),
-            mock.patch("airflow_sm_prefer.triggers.sagemaker.asyncio.sleep", sleep_soon),
         ):
             yield Airflow(server, clock, store=store)
 

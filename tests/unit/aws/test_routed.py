@@ -10,9 +10,9 @@ from unittest import mock
 import pytest
 
 from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
-from airflow_sm_prefer.aws.listed import Listed
 from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.listed import Listed
 
 SERVICE_JOB = "arn:aws:batch:us-west-2:123456789012:service-job/7b5f"
 TRAINING_JOB = "arn:aws:sagemaker:us-west-2:123456789012:training-job/nightly-1"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from airflow_sm_prefer.aws.listed import Listed
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.model.listed import Listed
 
 NOW = 1_800_000_000.0
 

@@ -1,0 +1,94 @@
+"""Going through a listing to look at the jobs that are waited for, and at as few others as can be.
+
+AWS gives a page of a hundred jobs, newest first, and may apply every filter but that of the creation time only after it
+has cut the page. So what is between two jobs that are waited for is jumped over by the time of their creation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from itertools import islice
+
+from airflow_sm_prefer.placement.listing import Page, Question
+from airflow_sm_prefer.placement.roll import Roll, Wanted, Watched
+
+#: So few that are left far down the listing are looked at one by one.
+_FEW = 5
+
+
+class Sweep:
+    """One way through a listing, from the newest job that is wanted to the oldest.
+
+    Args:
+        roll: Who is waited for.
+        wanted: Whether somebody is looked for.
+        now: The instant, by our clock.
+        name_contains: What the names of all of them contain.
+        jumps: Whether the listing takes a bound of the creation time from above.
+    """
+
+    def __init__(self, roll: Roll, wanted: Wanted, now: float, name_contains: str, *, jumps: bool = True) -> None:
+        self._roll, self._of_interest, self._jumps = roll, wanted, jumps
+        self._done: set[str] = set()
+        #: When it began, by our clock.
+        self.began = now
+        #: How many calls it took so far.
+        self.calls = 0
+        first = roll.newest(self._is_wanted)
+        #: How far down it has come: everybody who was created after that has been shown.
+        self._low = first.latest if first else 0.0
+        #: The next call; None when the sweep is over.
+        self.question: Question | None = None
+        if first is not None:
+            before = math.floor(first.latest) + 1.0 if jumps else None
+            self.question = Question(math.floor(roll.oldest()) - 1.0, before, name_contains=name_contains)
+
+    def answered(self, asked: Question, page: Page, shown: Collection[str]) -> list[Watched]:
+        """Go on from an answer.
+
+        Args:
+            asked: The question that it is an answer to.
+            page: The answer.
+            shown: The handles of those who are waited for and have a row there.
+
+        Returns:
+            Those who are to be looked at one by one, while the sweep goes on without them: whom the listing doesn't
+            show, though it should have by now, and a few who are left far down.
+        """
+        self.calls += 1
+        self._done.update(shown)
+        if page.token is None:
+            self._low = asked.created_after
+        elif page.rows:
+            self._low = min(self._low, page.rows[-1].created)
+        missing = self._pass_over(self._roll.between(self._low, math.inf, self._is_wanted))
+        following = self._roll.newest(self._is_wanted, self._low)
+        if following is None or page.token is None:
+            self.question = None
+            return missing
+        self.question = self._next(asked, following, page.token)
+        is_far_down = not shown and self.question.token is not None
+        if is_far_down and len(few := self._some_wanted(_FEW + 1)) <= _FEW:
+            self.question = None
+            missing += self._pass_over(few)
+        return missing
+
+    def _is_wanted(self, watched: Watched) -> bool:
+        is_ours = watched.since <= self.began and watched.handle not in self._done
+        return is_ours and self._of_interest(watched)
+
+    def _pass_over(self, those: Iterable[Watched]) -> list[Watched]:
+        passed = list(those)
+        self._done.update(watched.handle for watched in passed)
+        return passed
+
+    def _some_wanted(self, number: int) -> list[Watched]:
+        return list(islice((watched for watched in self._roll if self._is_wanted(watched)), number))
+
+    def _next(self, asked: Question, following: Watched, token: str) -> Question:
+        bound = math.floor(min(following.latest, self._low)) + 1.0
+        if self._jumps and bound < math.floor(self._low):
+            return replace(asked, created_before=bound, token=None)
+        return replace(asked, token=token)

@@ -1,0 +1,77 @@
+"""What a trigger and the watcher have between them: what the one waits for, and what the other has seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from airflow_sm_prefer.placement.events import Glimpsed, Seen, Unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """The job is over, as a listing shows it; what it ended as is for the worker to look up.
+
+    Attributes:
+        ended: When, by AWS's clock, if it says.
+    """
+
+    ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a service job among those who are next in its queue, from 1."""
+
+    number: int
+
+
+Heard = Seen | Unseen | Glimpsed | Over | Place
+
+
+class Wait:
+    """One trigger's wait for one job.
+
+    Args:
+        handle: What AWS calls the job by.
+        close: Called when the trigger waits no more.
+        set_due: Called with the instant at which the job is to be looked at whatever happens.
+    """
+
+    __slots__ = ("_close", "_heard", "_listener", "_set_due", "due", "handle", "is_worried", "status")
+
+    def __init__(self, handle: str, close: Callable[[Wait], None], set_due: Callable[[Wait], None]) -> None:
+        self.handle = handle
+        #: The status of the job that the task's log has told last.
+        self.status = ""
+        #: Whether it has heard that the job can't be seen, and not yet that it can be again.
+        self.is_worried = False
+        #: When the job is to be looked at whatever happens.
+        self.due: float | None = None
+        self._close, self._set_due = close, set_due
+        self._heard: deque[Heard] = deque()
+        self._listener: asyncio.Future[None] | None = None
+
+    async def hear(self) -> Heard:
+        """Return what comes next about the job, when it comes."""
+        while not self._heard:
+            self._listener = asyncio.get_running_loop().create_future()
+            await self._listener
+        return self._heard.popleft()
+
+    def put(self, heard: Heard) -> None:
+        """Let the trigger hear something."""
+        self._heard.append(heard)
+        if self._listener is not None and not self._listener.done():
+            self._listener.set_result(None)
+
+    def goes_on(self, status: str, due: float) -> None:
+        """Say what the task's log has told by now, and when something falls due though AWS says nothing new."""
+        self.status, self.due = status, due
+        self._set_due(self)
+
+    def close(self) -> None:
+        """Wait no more."""
+        self._close(self)
