@@ -43,13 +43,14 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self.under_way = 0
         self._fake, self._move = clock, move or clock.advance
         super().__init__(selector)
+        # At instants as large as the clock's, a timer that is due now would else always be a hair too early.
+        self._clock_resolution = 1e-5
 
     def time(self) -> float:
         return self._fake.time()
 
     def move(self, seconds: float) -> None:
-        # A little more than asked for: rounding could otherwise leave the next timer a hair in the future.
-        self._move(seconds + 1e-4)
+        self._move(seconds)
 
     def run_in_executor(self, executor: Executor | None, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
         self.under_way += 1
