@@ -75,8 +75,10 @@ class EventQueue:
         return messages
 
     def _poll(self, wait: float) -> int:
+        """Return how long SQS is to wait, in whole seconds; one at least if it is to wait at all."""
         timeout = self._client.meta.config.read_timeout
-        return max(0, int(min(wait, LONGEST_POLL, LONGEST_POLL if timeout is None else timeout - _MARGIN)))
+        most = LONGEST_POLL if timeout is None else min(LONGEST_POLL, max(1, timeout - _MARGIN))
+        return max(0, int(min(wait, most)))
 
     def _delete(self, messages: Sequence[dict[str, Any]]) -> None:
         if not messages:

@@ -39,8 +39,13 @@ _SERVICE_JOB_ARN: Final = re.compile(
     r"arn:aws[a-z-]{0,20}:batch:[a-z0-9-]{1,32}:[0-9]{12}:service-job/[\w-]{1,128}", re.A
 )
 
-#: Seconds since 1970 that datetimes reach; an instant past it is nonsense.
-_YEAR_10000: Final = 253_402_300_800.0
+#: Between which an instant makes sense, in seconds since 1970: from 2001 to where datetimes end.
+_FIRST: Final = 1e9
+_LAST: Final = 253_402_300_799.0
+
+#: Characters of a message that is read: the longest request with all its tags is shorter. SQS lets a message have twice
+#: as many, and to read those would hold up everything else in the process.
+_LONGEST: Final = 2**19
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ def _of_service_job(event: Mapping[str, Any], detail: Mapping[str, Any]) -> Hint
 def _object(text: Any) -> dict[str, Any]:
     """Return the JSON object that a text is; an empty one where it is none."""
     try:
-        found = json.loads(text) if isinstance(text, str) else None
+        found = json.loads(text) if isinstance(text, str) and len(text) <= _LONGEST else None
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -110,7 +115,7 @@ def _instant(value: Any) -> float | None:
         instant = seconds(float(value)) if isinstance(value, int | float | str) else None
     except (ValueError, OverflowError):
         return None
-    return instant if instant is not None and 0 < instant < _YEAR_10000 else None
+    return instant if instant is not None and _FIRST <= instant <= _LAST else None
 
 
 def _time(event: Mapping[str, Any]) -> float | None:
