@@ -47,7 +47,7 @@ _WHAT_TO_DO: Final = {
 def listen(connection: Connection, on_hint: OnHint) -> None:
     """Have a function called in this event loop with every hint, until :func:`unlisten`.
 
-    Without a queue in the settings it is never called. Hints come as they are read, whatever connection or account the
+    To listen again is to see to it that there is a reader: should it ever have ended by itself, it begins anew. Without a queue in the settings it is never called. Hints come as they are read, whatever connection or account the
     listener had in mind: a message is read by one reader only, and two connections may share a queue.
 
     Args:
@@ -106,8 +106,9 @@ class EventSource:
         self._problem: object = None
 
     def listen(self, on_hint: OnHint) -> None:
-        """Add a listener, and read if nobody does."""
-        self._listeners.append(on_hint)
+        """Add a listener, unless it is one already, and read if nobody does."""
+        if on_hint not in self._listeners:
+            self._listeners.append(on_hint)
         if self._task is None or self._task.done():
             # In no trigger's context: what is logged here belongs to no task's log.
             self._task = asyncio.get_running_loop().create_task(self._run(), context=contextvars.Context())
