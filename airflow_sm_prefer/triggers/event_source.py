@@ -47,8 +47,9 @@ _WHAT_TO_DO: Final = {
 def listen(connection: Connection, on_hint: OnHint) -> None:
     """Have a function called in this event loop with every hint, until :func:`unlisten`.
 
-    To listen again is to see to it that there is a reader: should it ever have ended by itself, it begins anew. Without a queue in the settings it is never called. Hints come as they are read, whatever connection or account the
-    listener had in mind: a message is read by one reader only, and two connections may share a queue.
+    Without a queue in the settings it is never called. Hints come as they are read, whatever connection or account the
+    listener had in mind: a message is read by one reader only, and two connections may share a queue. To listen again
+    is to see to it that there is a reader: should it ever have ended by itself, it begins anew.
 
     Args:
         connection: How to reach the queue.

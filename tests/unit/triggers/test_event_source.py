@@ -319,6 +319,15 @@ async def test_two_connections_that_share_a_queue_both_hear_what_either_reads(op
     await until(lambda: here == there == [ONE, TWO])
 
 
+async def test_what_another_event_loop_reads_is_not_heard(opened):
+    heard: list[Hint] = []
+    listen(HERE, heard.append)
+    other = asyncio.new_event_loop()
+    event_source._hand_out(other, ONE)
+    other.close()
+    assert heard == []
+
+
 async def test_health_is_a_connections_own(opened):
     listen(HERE, print)
     listen(THERE, print)
