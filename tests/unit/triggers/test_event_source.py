@@ -23,6 +23,7 @@ from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.event_source import EventSource, is_healthy, listen, unlisten
 
 ONE, TWO = Hint("one", True, None), Hint("two", False, None)
+REST = 0.25
 HERE, THERE = Connection(region_name="us-west-2"), Connection(region_name="eu-west-1")
 
 
@@ -183,7 +184,14 @@ async def test_it_is_healthy_for_a_minute_after_each_answer(bench, queue):
 async def test_pauses_grow_to_a_minute_and_begin_small_after_an_answer(bench, queue):
     queue.put(*[failed(FailureKind.NETWORK)] * 8, [ONE], failed(FailureKind.NETWORK), [TWO])
     await until(lambda: bench.heard == [ONE, TWO])
-    assert bench.pauses == [1, 2, 4, 8, 16, 32, 60, 60, 1]
+    assert [pause for pause in bench.pauses if pause != REST] == [1, 2, 4, 8, 16, 32, 60, 60, 1]
+
+
+async def test_it_rests_after_a_poll_that_brought_little_and_goes_on_at_once_after_one_that_brought_more(bench, queue):
+    queue.put([ONE] * 5, [ONE] * 10, [ONE] * 4, [], [ONE] * 5)
+    await until(lambda: queue.polls == 6)
+    assert len(bench.heard) == 24
+    assert bench.pauses == [REST, REST]
 
 
 async def test_after_a_failure_the_queue_is_made_anew_with_the_connection_as_it_is_then(bench, queue):
