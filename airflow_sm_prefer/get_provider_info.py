@@ -89,6 +89,17 @@ def _options() -> dict[str, dict[str, Any]]:
             "example": "production=900, research=500, sweep=100, backfill=0",
             "default": "production=900, research=500, sweep=100",
         },
+        "events_queue": {
+            "description": (
+                "The SQS queue that EventBridge's events about jobs arrive in, by its name or URL, so that an ended job"
+                " is noticed within a second or two. ``{hostname}`` in it is replaced by the name of the machine: each"
+                " triggerer needs a queue of its own. Unset, jobs are found by polling alone.\n"
+            ),
+            "version_added": _SINCE,
+            "type": "string",
+            "example": "sm-prefer-{hostname}",
+            "default": None,
+        },
         "create_rate": _rate("CreateTrainingJob, and as many of CreateProcessingJob", "1", "0.8"),
         "describe_rate": _rate("each of the Describe operations", "5", "2"),
         "list_rate": _rate("each of the List operations", "2", "0.8"),

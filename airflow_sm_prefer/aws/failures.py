@@ -156,7 +156,17 @@ _INVALID: Final = frozenset(
 _CODES: Final = (
     (_THROTTLED, FailureKind.THROTTLED),
     (_CREDENTIALS, FailureKind.CREDENTIALS),
-    (frozenset({"ResourceNotFound", "ResourceNotFoundException"}), FailureKind.NOT_FOUND),
+    (
+        frozenset(
+            {
+                "AWS.SimpleQueueService.NonExistentQueue",
+                "QueueDoesNotExist",
+                "ResourceNotFound",
+                "ResourceNotFoundException",
+            }
+        ),
+        FailureKind.NOT_FOUND,
+    ),
     (frozenset({"ResourceInUse", "ResourceInUseException"}), FailureKind.IN_USE),
     (
         frozenset({"ResourceLimitExceeded", "LimitExceededException", "ServiceQuotaExceededException"}),

@@ -19,6 +19,7 @@ from airflow_sm_prefer.errors import SmPreferError
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("airflow_sm_prefer.cli.demo.command", "Run the nightly DAG on a real Airflow and the sandbox."),
+    "events": ("airflow_sm_prefer.cli.events", "Make the rule and the queues that events about jobs come through."),
     "queues": ("airflow_sm_prefer.cli.queues.command", "Make AWS Batch queues from a file, and publish their metrics."),
     "reconcile": ("airflow_sm_prefer.cli.reconcile", "Find jobs that no task waits for, and stop them."),
     "sandbox": ("airflow_sm_prefer.cli.sandbox", "Serve AWS on this machine, with GPUs that run out."),

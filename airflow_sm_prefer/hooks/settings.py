@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import socket
 from collections.abc import Mapping
 
 from airflow.providers.common.compat.sdk import conf
@@ -15,6 +17,10 @@ SECTION = "sm_prefer"
 
 #: What an Airflow without any name of its own is called.
 _NAMELESS = "airflow"
+
+#: What an SQS queue may be called
+#: (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html), or its URL.
+_QUEUE = re.compile(r"[A-Za-z0-9_-]{1,80}|https?://[^\s/]+/\S+")
 
 
 def deployment() -> str:
@@ -64,6 +70,25 @@ def priorities() -> Mapping[str, int]:
     """
     written = conf.get(SECTION, "priorities", fallback=None)
     return parse_priorities(written, f"[{SECTION}] priorities") if written else DEFAULT_PRIORITIES
+
+
+def events_queue() -> str | None:
+    """Return ``[sm_prefer] events_queue``: the name or URL of this machine's queue of events; None without one.
+
+    ``{hostname}`` in it becomes the name of this machine, with ``-`` for what a queue's name can't have.
+
+    Raises:
+        InvalidSetting: it is neither a name that a queue can have nor a URL.
+    """
+    written = (conf.get(SECTION, "events_queue", fallback=None) or "").strip()
+    queue = written.replace("{hostname}", re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname()))
+    if queue and not _QUEUE.fullmatch(queue):
+        msg = (
+            f"[{SECTION}] events_queue is {queue!r}, and must be the name of an SQS queue (letters, digits, - and _,"
+            " 80 at most) or its URL"
+        )
+        raise InvalidSetting(msg)
+    return queue or None
 
 
 def _positive(option: str, default: float) -> float:

@@ -8,7 +8,13 @@ from airflow_sm_prefer.model.priority import DEFAULT_PRIORITIES
 
 @pytest.fixture(autouse=True)
 def own_settings(monkeypatch):
-    for name in ("SM_PREFER__DEPLOYMENT", "SM_PREFER__CLOCK_SPEED", "SM_PREFER__PRIORITIES", "API__BASE_URL"):
+    for name in (
+        "SM_PREFER__DEPLOYMENT",
+        "SM_PREFER__CLOCK_SPEED",
+        "SM_PREFER__PRIORITIES",
+        "SM_PREFER__EVENTS_QUEUE",
+        "API__BASE_URL",
+    ):
         monkeypatch.delenv(f"AIRFLOW__{name}", raising=False)
     return lambda name, value: monkeypatch.setenv(f"AIRFLOW__{name}", value)
 
@@ -83,3 +89,42 @@ def test_a_priority_that_can_not_be_read_is_named_with_its_setting(own_settings)
     own_settings("SM_PREFER__PRIORITIES", "urgent=much")
     with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] priorities: urgent is 'much'"):
         settings.priorities()
+
+
+@pytest.mark.parametrize("written", [None, "", "  "])
+def test_there_is_no_queue_of_events_unless_it_is_set(own_settings, written):
+    if written is not None:
+        own_settings("SM_PREFER__EVENTS_QUEUE", written)
+    assert settings.events_queue() is None
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["sm-prefer_1", "a" * 80, "https://sqs.us-west-2.amazonaws.com/123456789012/events", "http://127.0.0.1:1/1/e"],
+)
+def test_a_queue_of_events_is_a_name_or_a_url(own_settings, written):
+    own_settings("SM_PREFER__EVENTS_QUEUE", f" {written} ")
+    assert settings.events_queue() == written
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [("airflow-triggerer-0", "airflow-triggerer-0"), ("ip-10-0-0-1.ec2.internal", "ip-10-0-0-1-ec2-internal")],
+)
+@pytest.mark.parametrize(
+    "written", ["sm-prefer-{hostname}", "https://sqs.us-west-2.amazonaws.com/123456789012/{hostname}"]
+)
+def test_each_machine_may_have_a_queue_of_its_own(own_settings, monkeypatch, written, host, name):
+    monkeypatch.setattr("socket.gethostname", lambda: host)
+    own_settings("SM_PREFER__EVENTS_QUEUE", written)
+    assert settings.events_queue() == written.replace("{hostname}", name)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["a b", "events.fifo", "a" * 81, "arn:aws:sqs:us-west-2:123456789012:events", "https://", "ftp://a/b", "{host}"],
+)
+def test_what_is_neither_a_queues_name_nor_a_url_is_named(own_settings, written):
+    own_settings("SM_PREFER__EVENTS_QUEUE", written)
+    with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] events_queue is "):
+        settings.events_queue()
