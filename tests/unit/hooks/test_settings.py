@@ -128,3 +128,15 @@ def test_what_is_neither_a_queues_name_nor_a_url_is_named(own_settings, written)
     own_settings("SM_PREFER__EVENTS_QUEUE", written)
     with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] events_queue is "):
         settings.events_queue()
+def test_one_triggerer_has_the_whole_rate_for_logs_and_each_of_more_its_share(own_settings):
+    assert (settings.triggerers(), settings.log_rate()) == (1, 1.0)
+    own_settings("SM_PREFER__TRIGGERERS", "4")
+    own_settings("SM_PREFER__LOG_RATE", "2")
+    assert (settings.triggerers(), settings.log_rate()) == (4, 0.5)
+
+
+@pytest.mark.parametrize("written", ["0", "1.5", "two", "-1"])
+def test_triggerers_are_counted_in_whole_numbers_from_one(own_settings, written):
+    own_settings("SM_PREFER__TRIGGERERS", written)
+    with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] triggerers is .*must be a"):
+        settings.triggerers()
