@@ -100,9 +100,19 @@ def _options() -> dict[str, dict[str, Any]]:
             "example": "sm-prefer-{hostname}",
             "default": None,
         },
+        "watch_rate": {
+            "description": (
+                "Calls a second that all triggerers together make to look at jobs that tasks wait for. While many jobs"
+                " end at once, ``list_rate`` and ``describe_rate`` hold instead, shared by the triggerers as well.\n"
+            ),
+            "version_added": _SINCE,
+            "type": "float",
+            "example": "1.0",
+            "default": "1.4",
+        },
         "create_rate": _rate("CreateTrainingJob, and as many of CreateProcessingJob", "1", "0.8"),
         "describe_rate": _rate("each of the Describe operations", "5", "2"),
-        "list_rate": _rate("each of the List operations", "2", "0.8"),
+        "list_rate": _rate("each of the List operations", "2", "1.8"),
         "stop_rate": _rate("StopTrainingJob, and as many of StopProcessingJob", "1", "0.8"),
         "triggerers": {
             "description": (

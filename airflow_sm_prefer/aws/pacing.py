@@ -21,6 +21,9 @@ AWS_LIMITS: Final[Mapping[str, float]] = MappingProxyType({"create": 1.0, "descr
 #: What a look at jobs that are waited for takes a turn as, besides that of its own operation.
 WATCH: Final = "watch"
 
+#: Calls a second that all looks of all triggerers take together, unless they are told otherwise.
+DEFAULT_WATCH_RATE: Final = 1.4
+
 #: Verbs of which no two calls come closer than their rate has them, however long there was none.
 _EVENLY: Final = (WATCH, "list")
 
@@ -33,8 +36,7 @@ _OWN_RATES: Final[Mapping[str, float]] = MappingProxyType(
         "tagresource": 4.0,
         "listservicequotas": 5.0,
         "submitservicejob": 4.0,
-        # All looks of a triggerer at the jobs that its tasks wait for, together.
-        WATCH: 1.4,
+        WATCH: DEFAULT_WATCH_RATE,
         "terminateservicejob": 4.0,
         "getjobqueuesnapshot": 1.0,
     }

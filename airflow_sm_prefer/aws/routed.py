@@ -61,9 +61,10 @@ class RoutedJobs:
         """Ask for a job's end; False where there is nothing to stop."""
         return self.queued.terminate(handle, why) if is_service_job(handle) else self.direct.stop(handle, why)
 
-    def place(self, arn: str, queue: str) -> int | None:
-        """Return a service job's place among those who are next in its queue, from 1; None where Batch shows none."""
-        return next((jobs.index(arn) + 1 for jobs in self.queued.front(queue) if arn in jobs), None)
+    def places(self, queue: str) -> dict[str, int]:
+        """Return the places, from 1, of those who are next in a queue or in one of its quota shares, by their ARNs."""
+        fronts = self.queued.front(queue)
+        return {arn: place for front in fronts for place, arn in enumerate(front, start=1)}
 
     def tags(self, arn: str) -> dict[str, str]:
         """Return a job's tags."""

@@ -46,11 +46,19 @@ class SageMakerPreferHook(AwsBaseHook):
     other than ``aws_default`` that doesn't resolve is an error: the default credentials may be another account's.
     """
 
-    def __init__(self, *args: Any, clock: Clock | None = None, **kwargs: Any) -> None:
-        """Take the arguments of ``AwsBaseHook``, and the clock that calls wait for their turn with."""
+    def __init__(self, *args: Any, clock: Clock | None = None, watches: bool = False, **kwargs: Any) -> None:
+        """Take the arguments of ``AwsBaseHook``, and what our calls are paced with.
+
+        Args:
+            args: Those of ``AwsBaseHook``.
+            kwargs: Those of ``AwsBaseHook``.
+            clock: What they wait for their turn with.
+            watches: Whether they are a triggerer's, which shares its rates with the other triggerers.
+        """
         kwargs["client_type"] = "sagemaker"
         super().__init__(*args, **kwargs)
         self._clock = clock or SystemClock()
+        self._watches = watches
         self._jobs: dict[JobKind, JobsApi] = {}
 
     @cached_property
@@ -135,7 +143,8 @@ class SageMakerPreferHook(AwsBaseHook):
     @cached_property
     def pacing(self) -> Pacing:
         """The buckets that this process's calls to this account and Region go through."""
-        return shared_pacing(self.aws_conn_id or "", self.conn_region_name, self._clock, settings.rates())
+        rates = settings.watching_rates() if self._watches else settings.rates()
+        return shared_pacing(self.aws_conn_id or "", self.conn_region_name, self._clock, rates)
 
     def client_for(self, service: str) -> Any:
         """Build a client of another service with this hook's connection, Region, verification and configuration."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from airflow.providers.common.compat.sdk import conf
 
-from airflow_sm_prefer.aws.pacing import DEFAULT_RATES
+from airflow_sm_prefer.aws.pacing import DEFAULT_RATES, DEFAULT_WATCH_RATE, WATCH
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.model.priority import DEFAULT_PRIORITIES, parse_priorities
 
@@ -63,6 +63,16 @@ def rates() -> Mapping[str, float]:
         InvalidSetting: one of them isn't a positive number.
     """
     return {verb: _positive(f"{verb}_rate", rate) for verb, rate in DEFAULT_RATES.items()}
+
+
+def watching_rates() -> Mapping[str, float]:
+    """Return this process's share of the calls a second with which triggerers may watch jobs, by verb.
+
+    Raises:
+        InvalidSetting: one of them, or the number of triggerers, isn't a number above 0.
+    """
+    together = {**rates(), WATCH: _positive("watch_rate", DEFAULT_WATCH_RATE)}
+    return {verb: rate / triggerers() for verb, rate in together.items()}
 
 
 def triggerers() -> int:

@@ -79,6 +79,7 @@ def _of_service_job(described: Mapping[str, Any]) -> Observation:
         lost_at=_lost_at(described),
         held_up_by="" if is_over or status in _WITH_INSTANCES else reason,
         priority=described.get("schedulingPriority"),
+        runs_as=training_job(described),
     )
 
 

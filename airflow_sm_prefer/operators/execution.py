@@ -292,6 +292,7 @@ class Execution:
                 region_name=of.region_name,
                 verify=of.verify,
                 botocore_config=of.botocore_config,
+                print_log=of.print_log,
             ),
             method_name="resume",
             timeout=of.execution_timeout or timedelta(seconds=due) + _NET,

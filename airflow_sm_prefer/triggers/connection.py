@@ -47,6 +47,7 @@ class Connection:
             verify=self.verify,
             config=self.botocore_config,
             clock=clock,
+            watches=True,
         )
 
 

@@ -10,16 +10,19 @@ from typing import Any, ClassVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_sm_prefer.aws.log_groups import log_group
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.placement import budget, telling
-from airflow_sm_prefer.placement.events import Command, Stop, Tell, Watch
+from airflow_sm_prefer.placement.events import Command, Seen, Stop, Tell, Watch
 from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.state import Phase, State
+from airflow_sm_prefer.triggers import metrics
 from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.job_logs import Following, logs_for
 from airflow_sm_prefer.triggers.kill import is_by_a_person, stop_if_abandoned
 from airflow_sm_prefer.triggers.turnstile import turnstile
-from airflow_sm_prefer.triggers.waits import Over, Place
+from airflow_sm_prefer.triggers.waits import Heard, Over, Place
 from airflow_sm_prefer.triggers.watch import Watcher, watcher_for
 
 #: Airflow loses a task whose trigger fires while its deferral is still being written down
@@ -41,6 +44,7 @@ class SageMakerPreferTrigger(BaseTrigger):
         region_name: The Region.
         verify: TLS verification, as boto3 takes it.
         botocore_config: Settings of the boto3 client.
+        print_log: Whether the job's CloudWatch lines come into the task's log while it runs.
         later: What a later version of this package may have added; not needed here.
     """
 
@@ -56,6 +60,7 @@ class SageMakerPreferTrigger(BaseTrigger):
         region_name: str | None = None,
         verify: bool | str | None = None,
         botocore_config: dict[str, Any] | None = None,
+        print_log: bool = False,
         **later: Any,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -64,7 +69,10 @@ class SageMakerPreferTrigger(BaseTrigger):
         self.task_digest = task
         self.poll_interval = poll_interval
         self.connection = Connection(aws_conn_id, region_name, verify, botocore_config)
+        self.print_log = print_log
         self._killed = False
+        self._following: Following | None = None
+        self._followed = ""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return what makes this trigger again: plain JSON types, no request and no secret."""
@@ -72,6 +80,7 @@ class SageMakerPreferTrigger(BaseTrigger):
             "state": self.state,
             "task": self.task_digest,
             "poll_interval": self.poll_interval,
+            "print_log": self.print_log,
             **self.connection.to_json(),
         }
         return f"{type(self).__module__}.{type(self).__qualname__}", kwargs
@@ -125,16 +134,20 @@ class SageMakerPreferTrigger(BaseTrigger):
                 if isinstance(heard, Place):
                     self.log.info("%s", telling.place_in_queue(state, heard.number))
                     continue
-                before = state
+                before, state = state, self._noted(state)
                 state, commands = step(state, heard, self.clock.time(), random.random())  # noqa: S311 - spreads load
                 if not all(isinstance(command, Tell | Stop | Watch) for command in commands):
                     # The worker looks for itself and decides; it is told where we were.
-                    return before
+                    return self._noted(before)
                 self._carry_out(commands, watcher)
+                self._follow_log(state, heard)
+                _tell_pending(before, state, self.clock.time())
                 wait.goes_on(state.status, _until(commands))
+            return self._noted(state)
         finally:
             wait.close()
-        return state
+            if self._following:
+                self._following.close()
 
     def _carry_out(self, commands: Iterable[Command], watcher: Watcher) -> None:
         for command in commands:
@@ -142,6 +155,25 @@ class SageMakerPreferTrigger(BaseTrigger):
                 (self.log.warning if command.warning else self.log.info)("%s", command.text)
             elif isinstance(command, Stop):
                 watcher.stop(command, self.log)
+
+    def _follow_log(self, state: State, heard: Heard) -> None:
+        """Have the lines of a job that runs come into the task's log; a service job's latest attempt has a log anew."""
+        if not self.print_log or state.capacity_at is None or not isinstance(heard, Seen):
+            return
+        name = heard.observation.runs_as if state.is_queued else state.job_name
+        if name is None or (self._following and self._followed == name):
+            return
+        begun = (state.logged_until, state.logged_streams) if self._following is None else (None, None)
+        if self._following:
+            self._following.close()
+        self._followed = name
+        self._following = logs_for(self.connection).follow(log_group(state.kind), name, self._print, *begun)
+
+    def _print(self, line: str) -> None:
+        self.log.info("%s", line)
+
+    def _noted(self, state: State) -> State:
+        return self._following.noted(state) if self._following else state
 
     async def _sleep_until(self, instant: float) -> None:
         while (left := instant - self.clock.time()) > 0:
@@ -154,6 +186,12 @@ class SageMakerPreferTrigger(BaseTrigger):
 def _queue_of(state: State) -> str | None:
     """Return the queue that the current job is in; None for one of SageMaker's own."""
     return state.entries[state.waves[state.wave][0]].queue if state.is_queued else None
+
+
+def _tell_pending(before: State, state: State, now: float) -> None:
+    """Tell the metric of a job that has its capacity now and hadn't before."""
+    if before.capacity_at is None and state.capacity_at is not None and state.selected_type:
+        metrics.pending(state.selected_type, budget.spent(state, now))
 
 
 def _until(commands: Iterable[Command]) -> float:

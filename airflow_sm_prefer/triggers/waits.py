@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from airflow_sm_prefer.placement.events import Glimpsed, Seen, Unseen
@@ -75,3 +75,70 @@ class Wait:
     def close(self) -> None:
         """Wait no more."""
         self._close(self)
+
+
+#: How many triggers hear something before the loop is let go on.
+_AT_ONCE = 20
+
+
+class Waits:
+    """All waits of one watcher, by the jobs' handles; more than one may wait for the same job."""
+
+    def __init__(self) -> None:
+        self._by_handle: dict[str, list[Wait]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_handle)
+
+    def __len__(self) -> int:
+        return len(self._by_handle)
+
+    def __contains__(self, handle: str) -> bool:
+        return handle in self._by_handle
+
+    def __iter__(self) -> Iterator[Wait]:
+        return (wait for waits in self._by_handle.values() for wait in waits)
+
+    def of(self, handle: str) -> Collection[Wait]:
+        """Return who waits for a job."""
+        return self._by_handle.get(handle, ())
+
+    def handles(self) -> Collection[str]:
+        """Return the jobs that are waited for."""
+        return self._by_handle.keys()
+
+    def add(self, wait: Wait) -> None:
+        """Take in somebody who waits."""
+        self._by_handle.setdefault(wait.handle, []).append(wait)
+
+    def remove(self, wait: Wait) -> bool:
+        """Let somebody go; returns whether nobody waits for the job any more who did before."""
+        waits = self._by_handle.get(wait.handle, [])
+        if wait not in waits:
+            return False
+        waits.remove(wait)
+        if not waits:
+            del self._by_handle[wait.handle]
+        return not waits
+
+    def put(self, handle: str, heard: Heard) -> None:
+        """Let those hear something who wait for a job."""
+        for wait in self._by_handle.get(handle, ()):
+            wait.is_worried = isinstance(heard, Unseen)
+            wait.put(heard)
+
+    async def worry(self, unseen: Unseen) -> None:
+        """Let everybody hear that no job can be seen."""
+        await self._put_all(list(self), unseen)
+
+    async def reassure(self) -> None:
+        """Let those who have heard that their jobs can't be seen hear that they can."""
+        await self._put_all([wait for wait in self if wait.is_worried], Glimpsed())
+
+    async def _put_all(self, waits: Iterable[Wait], heard: Heard) -> None:
+        """Let many hear something, a few at a time, so that others have their turns in between."""
+        for n, wait in enumerate(waits):
+            wait.is_worried = isinstance(heard, Unseen)
+            wait.put(heard)
+            if n % _AT_ONCE == _AT_ONCE - 1:
+                await asyncio.sleep(0)

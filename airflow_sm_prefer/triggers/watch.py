@@ -12,34 +12,28 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from asgiref.sync import sync_to_async
-
-from airflow_sm_prefer.aws.answers import look_failed
-from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, CallFailure, FailureKind, classify
-from airflow_sm_prefer.aws.jobs import JobsApi
-from airflow_sm_prefer.aws.pacing import WATCH
+from airflow_sm_prefer.aws.event_queue import Hint
+from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.listed import Listed
 from airflow_sm_prefer.model.service_job import observe
-from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.placement.describing import Describing, Urgency
-from airflow_sm_prefer.placement.events import Glimpsed, Seen, Stop, Unseen
-from airflow_sm_prefer.placement.listing import Page
+from airflow_sm_prefer.placement.events import Seen, Stop, Unseen
 from airflow_sm_prefer.placement.lookout import Looked, Lookout
-from airflow_sm_prefer.triggers.connection import Connection, forget_jobs, shared_jobs
+from airflow_sm_prefer.placement.trust import Trust
+from airflow_sm_prefer.triggers import event_source, metrics
+from airflow_sm_prefer.triggers.calling import Caller, Failed, Jobs
+from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.places import Places
 from airflow_sm_prefer.triggers.stops import Stops
-from airflow_sm_prefer.triggers.waits import Over, Wait
+from airflow_sm_prefer.triggers.waits import Over, Wait, Waits
 
 log = logging.getLogger(__name__)
-
-#: What a call has come to: its answer, or why there is none.
-Failed = tuple[Unseen, CallFailure | None]
 
 #: One look is for everybody, so that there are so many of them in the time in which a job would have one of its own.
 _LOOKS = 6.0
@@ -59,17 +53,17 @@ _LONGEST_PAUSE = 30.0
 #: How long a listing isn't asked that can't be: the role may not, or the queue is gone.
 _NO_LIST_FOR = 600.0
 
-#: A connection that AWS doesn't take is read again after this many real seconds at least.
-_MAKE_EVERY = 60.0
+#: So many hints that wait for a Describe of their own are two seconds' worth.
+_MANY_HINTS = 4
 
-#: How many triggers hear something before the loop is let go on.
-_AT_ONCE = 20
+#: Real seconds between two accounts of how fresh the looks are.
+_MEASURE_EVERY = 10.0
 
 _UNASKABLE = frozenset({FailureKind.DENIED, FailureKind.NOT_FOUND})
 
 
 class Watcher:
-    """Looks at the jobs of one kind, or of one queue, over one connection.
+    """Looks at the jobs of one kind, or of one queue, over one connection, as long as somebody waits for one.
 
     Args:
         connection: How to reach AWS.
@@ -82,20 +76,21 @@ class Watcher:
     def __init__(
         self, connection: Connection, kind: JobKind, queue: str | None, clock: Clock, leave: Callable[[], object]
     ) -> None:
-        self._leave = leave
         self._connection, self._kind, self._queue, self._clock = connection, kind, queue, clock
+        self._leave = leave
+        self._caller = Caller(connection, kind, clock)
         self._lookout, self._describing = Lookout(filters=queue is None), Describing()
-        self._stops = Stops(self._send)
-        self._waits: dict[str, list[Wait]] = {}
+        self._trust, self._places, self._stops = Trust(), Places(), Stops(self._send)
+        self._waits = Waits()
+        self._hinted: set[str] = set()
+        self._believed: set[str] = set()
         self._stirred = asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="sm-prefer-watch")
-        self._making: asyncio.Task[JobsApi | RoutedJobs] | None = None
         self._every = _STALE_AFTER
-        self._no_list_until = self._last_detail = self._told_at = float("-inf")
-        self._made_at = clock.time()
+        self._no_list_until = self._last_detail = self._told_at = self._measured_at = float("-inf")
         self._failing_since: float | None = None
         self._failures = 0
+        event_source.listen(connection, self.hint)
 
     # -- for triggers ------------------------------------------------------------------------------------
 
@@ -110,7 +105,7 @@ class Watcher:
         """
         now = self._clock.time()
         wait = Wait(handle, self._close, self._set_due)
-        self._waits.setdefault(handle, []).append(wait)
+        self._waits.add(wait)
         self._lookout.watch(handle, now if created is None else created, now)
         self._lookout.hasten(max(1.0, every / _LOOKS))
         self._every = min(self._every, max(1.0, every))
@@ -118,18 +113,33 @@ class Watcher:
         self._describing.want_at(handle, due)
         if created is None or not self._lists(now):
             self._describing.want(handle, Urgency.DOUBT, now)
+        if handle in self._believed:
+            # The hint that it was over has woken its task, and the task is back.
+            self._believed.discard(handle)
+            self._trust.proved(right=False, now=now)
         self._keep_up()
         self._stirred.set()
         return wait
 
-    def hint(self, handle: str) -> None:
-        """Say that a job may be over: it is looked at soon."""
-        now = self._clock.time()
+    def hint(self, hint: Hint) -> None:
+        """Look at a job soon, since it may have changed or be over.
+
+        Where that can't be soon, a hint that it is over is believed if all have proved true of late: the worker looks
+        for itself before it does anything.
+        """
+        now, handle = self._clock.time(), hint.handle
         if handle not in self._lookout:
             return
-        if self._lookout.can_look_closely(now) and self._lists(now):
+        if not hint.is_over:
+            self._describing.want(handle, Urgency.CHANGED, now)
+        elif self._lists(now) and self._lookout.can_look_closely(now):
+            self._hinted.add(handle)
             self._lookout.hint(handle, now)
+        elif self._trust.is_earned(now) and self._describing.backlog(Urgency.DOUBT) >= _MANY_HINTS:
+            self._believed.add(handle)
+            self._waits.put(handle, Over())
         else:
+            self._hinted.add(handle)
             self._describing.want(handle, Urgency.DOUBT, now)
         self._stirred.set()
 
@@ -138,17 +148,16 @@ class Watcher:
         self._stops.add(stop, log)
 
     def _close(self, wait: Wait) -> None:
-        waits = self._waits.get(wait.handle, [])
-        with suppress(ValueError):
-            waits.remove(wait)
-        if not waits:
-            self._waits.pop(wait.handle, None)
+        if self._waits.remove(wait):
             self._lookout.forget(wait.handle)
             self._describing.forget(wait.handle)
             self._stops.drop(wait.handle)
+            self._hinted.discard(wait.handle)
             self._stirred.set()
         if not self._waits:
-            self._threads.shutdown(wait=False)
+            self._measure(self._clock.time())
+            event_source.unlisten(self._connection, self.hint)
+            self._caller.close()
             self._leave()
 
     def _set_due(self, wait: Wait) -> None:
@@ -189,33 +198,39 @@ class Watcher:
 
     # -- listing -----------------------------------------------------------------------------------------
 
+    def _lists(self, now: float) -> bool:
+        return now >= self._no_list_until
+
     async def _list_on(self) -> None:
         while self._waits:
             now = self._clock.time()
+            self._lookout.is_calm = event_source.is_healthy(self._connection)
             due = self._lookout.due(now) if self._lists(now) else self._no_list_until
             if due > now:
                 await self._rest(due - now)
-                continue
-            await self._turn(is_free=self._lookout.is_busy(now))
-            if self._waits:
-                await self._list()
+            else:
+                if not self._lookout.is_busy(now):
+                    await self._caller.turn()
+                if self._waits:
+                    await self._list()
+            self._measure(self._clock.time())
 
     async def _list(self) -> None:
         question = self._lookout.ask(self._clock.time())
-        answer = await self._answer(lambda jobs: jobs.page(question, self._queue))
-        if isinstance(answer, Page):
+        answer = await self._caller.answer(lambda jobs: jobs.page(question, self._queue))
+        if isinstance(answer, Failed):
+            await self._list_failed(answer)
+        else:
             self._failures, self._failing_since = 0, None
             await self._tell(self._lookout.answered(question, answer, self._clock.time()))
-        else:
-            await self._list_failed(answer)
 
     async def _tell(self, looked: Looked) -> None:
         """Let those hear it who wait for what an answer has shown."""
         now = self._clock.time()
         for row in looked.over:
-            self._put(row.handle, Over(row.ended))
+            self._is_over(row, now)
         for row in looked.first:
-            if any(not _is_told(row, wait) for wait in self._waits.get(row.handle, ())):
+            if any(not _is_told(row, wait) for wait in self._waits.of(row.handle)):
                 self._describing.want(row.handle, Urgency.CHANGED, now)
         for row in looked.changed:
             self._describing.want(row.handle, Urgency.CHANGED, now)
@@ -224,37 +239,36 @@ class Watcher:
         if looked.first or looked.changed or looked.describe:
             self._stirred.set()
         if looked.is_whole:
-            await self._reassure()
+            await self._waits.reassure()
 
-    async def _reassure(self) -> None:
-        """Let those who have heard that their jobs can't be seen hear that they can."""
-        for n, wait in enumerate([wait for waits in self._waits.values() for wait in waits if wait.is_worried]):
-            wait.is_worried = False
-            wait.put(Glimpsed())
-            if n % _AT_ONCE == _AT_ONCE - 1:
-                await asyncio.sleep(0)
+    def _is_over(self, row: Listed, now: float) -> None:
+        if row.handle in self._hinted:
+            self._hinted.discard(row.handle)
+            self._trust.proved(right=True, now=now)
+        if row.ended is not None:
+            metrics.woke(now - row.ended)
+        self._waits.put(row.handle, Over())
 
     async def _list_failed(self, failed: Failed) -> None:
-        unseen, failure = failed
         now = self._clock.time()
-        kind = failure.kind if failure else FailureKind.OTHER
-        self._lookout.failed(for_good=kind is FailureKind.INVALID)
+        self._lookout.failed(for_good=failed.kind is FailureKind.INVALID)
         self._failures += 1
         self._failing_since = self._failing_since or now
-        if kind in _UNASKABLE:
-            self._describe_everybody(unseen, now)
+        if failed.kind in _UNASKABLE:
+            self._describe_everybody(failed, now)
             return
-        if unseen.judgement.verdict is Verdict.CREDENTIALS:
-            self._begin_anew()
-        if unseen.judgement.verdict is Verdict.CREDENTIALS or now - self._failing_since >= _TELL_AFTER:
-            await self._worry(unseen)
-        await self._rest_of(min(_LONGEST_PAUSE, 2.0 ** min(self._failures, 5)))
+        if failed.is_about_credentials:
+            self._caller.begin_anew()
+        if failed.is_about_credentials or now - self._failing_since >= _TELL_AFTER:
+            await self._worry(failed.unseen)
+        pause = min(_LONGEST_PAUSE, 2.0 ** min(self._failures, 5))
+        await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
 
-    def _describe_everybody(self, unseen: Unseen, now: float) -> None:
+    def _describe_everybody(self, failed: Failed, now: float) -> None:
         """Look at each job by itself for a while, since the listing can't be asked."""
-        log.warning("Jobs are looked at one by one, since they can't be listed: %s", unseen.judgement.text)
+        log.warning("Jobs are looked at one by one, as they can't be listed: %s", failed.unseen.judgement.text)
         self._no_list_until = now + _NO_LIST_FOR
-        for handle in self._waits:
+        for handle in self._waits.handles():
             self._describing.want(handle, Urgency.STALE, now)
         self._stirred.set()
 
@@ -264,26 +278,21 @@ class Watcher:
         if now - self._told_at < _TELL_EVERY:
             return
         self._told_at = now
-        for n, wait in enumerate([wait for waits in self._waits.values() for wait in waits]):
-            wait.is_worried = True
-            wait.put(unseen)
-            if n % _AT_ONCE == _AT_ONCE - 1:
-                await asyncio.sleep(0)
-
-    def _lists(self, now: float) -> bool:
-        return now >= self._no_list_until
+        await self._waits.worry(unseen)
 
     # -- describing --------------------------------------------------------------------------------------
 
     async def _describe_on(self) -> None:
         while self._waits:
             now = self._clock.time()
-            due = self._describe_due(now)
+            due = min(self._describe_due(now), self._places_due(now))
             if due > now:
                 await self._rest(due - now)
                 continue
-            await self._turn(is_free=False)
-            if first := self._describing.next(self._clock.time()):
+            await self._caller.turn()
+            if self._places_due(now) <= now:
+                await self._look_at_front()
+            elif first := self._describing.next(self._clock.time()):
                 await self._describe(first[0])
 
     def _describe_due(self, now: float) -> float:
@@ -296,82 +305,54 @@ class Watcher:
 
     async def _describe(self, handle: str) -> None:
         self._last_detail = self._clock.time()
-        answer = await self._answer(lambda jobs: jobs.describe(handle))
+        answer = await self._caller.answer(lambda jobs: jobs.describe(handle))
         now = self._clock.time()
-        if isinstance(answer, tuple):
+        if isinstance(answer, Failed):
             await self._describe_failed(handle, answer, now)
             return
         seen = Seen(observe(self._kind, answer))
+        if handle in self._hinted:
+            self._hinted.discard(handle)
+            self._trust.proved(right=seen.observation.is_terminal, now=now)
         self._describing.described(handle)
         self._lookout.described(handle, seen.observation.created, now)
-        pause = _STALE_AFTER if self._lists(now) else self._every
         if handle in self._waits:
+            pause = _STALE_AFTER if self._lists(now) else self._every
             self._describing.want_at(handle, now + pause, Urgency.STALE)
-        self._put(handle, seen)
+        self._waits.put(handle, seen)
 
     async def _describe_failed(self, handle: str, failed: Failed, now: float) -> None:
-        unseen, failure = failed
         self._describing.failed(handle, now)
-        if failure and failure.kind is FailureKind.THROTTLED:
+        if failed.kind is FailureKind.THROTTLED:
             return
-        if unseen.judgement.verdict is Verdict.CREDENTIALS:
-            self._begin_anew()
+        if failed.is_about_credentials:
+            self._caller.begin_anew()
             if not self._lists(now):
-                await self._worry(unseen)
-        self._put(handle, unseen)
+                await self._worry(failed.unseen)
+        self._waits.put(handle, failed.unseen)
 
-    def _put(self, handle: str, heard: Seen | Unseen | Over) -> None:
-        for wait in self._waits.get(handle, ()):
-            wait.is_worried = isinstance(heard, Unseen)
-            wait.put(heard)
+    def _places_due(self, now: float) -> float:
+        return self._places.due(self._waits, now) if self._queue else float("inf")
 
-    # -- calling -----------------------------------------------------------------------------------------
+    async def _look_at_front(self) -> None:
+        """Tell the jobs that are in line their places; what keeps Batch from saying them is no matter."""
+        queue = self._queue or ""
+        answer = await self._caller.answer(lambda jobs: _places_in(jobs, queue))
+        places = {} if isinstance(answer, Failed) else answer
+        self._places.looked(places, self._waits, self._clock.time())
 
-    async def _turn(self, *, is_free: bool) -> None:
-        """Wait for a turn among all looks of this process, unless there is reason to look as fast as AWS allows."""
-        with suppress(Exception):
-            jobs = await self._api()
-            if not is_free:
-                await asyncio.sleep(jobs.pacing.acquire(WATCH))
+    # -- what both need ----------------------------------------------------------------------------------
 
-    async def _answer(self, call: Callable[[JobsApi | RoutedJobs], Any]) -> Any | Failed:
-        """Make a call in a thread; returns its answer, or what has kept it away."""
-        try:
-            jobs = await self._api()
-            return await asyncio.get_running_loop().run_in_executor(self._threads, call, jobs)
-        except CallFailed as failed:
-            return look_failed(failed.failure), failed.failure
-        except CALL_ERRORS as error:
-            failure = classify(error, "the AWS connection")
-            return look_failed(failure), failure
-        except Exception as error:
-            return Unseen(Judgement(Verdict.CREDENTIALS, f"{type(error).__name__}: {error}")), None
+    def _measure(self, now: float) -> None:
+        if now - self._measured_at >= _MEASURE_EVERY or not self._waits:
+            self._measured_at = now
+            metrics.waiting(self._kind.value, len(self._waits))
+            metrics.lag(self._lookout.lag(now))
 
     async def _send(self, stop: Stop) -> str | None:
         """Send a stop; returns what has kept AWS from taking it."""
-        answer = await self._answer(lambda jobs: jobs.stop(stop.handle, stop.why))
-        return answer[0].judgement.text if isinstance(answer, tuple) else None
-
-    async def _api(self) -> JobsApi | RoutedJobs:
-        """Return the calls, made once, in a thread: it takes long enough to stall the loop.
-
-        A wait for that may be cancelled, and what it is cancelled with tells a person's click from a restart. So it is
-        not passed on to the thread's end, which would lose that, and the others go on waiting.
-        """
-        if self._making is None or _has_failed(self._making):
-            make = sync_to_async(shared_jobs, thread_sensitive=False)
-            self._making = asyncio.ensure_future(make(self._connection, self._kind))
-        return await asyncio.shield(self._making)
-
-    def _begin_anew(self) -> None:
-        """Read the connection again before the next call: its credentials may have been changed."""
-        now = self._clock.time()
-        if now - self._made_at >= _MAKE_EVERY:
-            self._made_at, self._making = now, None
-            forget_jobs(self._connection, self._kind)
-
-    async def _rest_of(self, seconds: float) -> None:
-        await asyncio.sleep(seconds * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+        answer = await self._caller.answer(lambda jobs: jobs.stop(stop.handle, stop.why))
+        return answer.unseen.judgement.text if isinstance(answer, Failed) else None
 
 
 def _is_told(row: Listed, wait: Wait) -> bool:
@@ -379,8 +360,8 @@ def _is_told(row: Listed, wait: Wait) -> bool:
     return bool(wait.status) and (row.secondary or "") in wait.status and row.reason in wait.status
 
 
-def _has_failed(making: asyncio.Task[JobsApi | RoutedJobs]) -> bool:
-    return making.done() and (making.cancelled() or making.exception() is not None)
+def _places_in(jobs: Jobs, queue: str) -> dict[str, int]:
+    return jobs.places(queue) if isinstance(jobs, RoutedJobs) else {}
 
 
 _Key = tuple[asyncio.AbstractEventLoop, str, JobKind, str | None]
@@ -390,8 +371,7 @@ _watchers: dict[_Key, Watcher] = {}
 def watcher_for(connection: Connection, kind: JobKind, queue: str | None, clock: Clock) -> Watcher:
     """Return the running loop's watcher for a connection and a kind of job, or a queue; the first caller's clock holds.
 
-    By event loop, since what it waits with belongs to one, and ``dags test`` makes a new one for each trigger. There is
-    one as long as somebody waits.
+    By event loop, since what it waits with belongs to one, and ``dags test`` makes a new one for each trigger.
     """
     key = (asyncio.get_running_loop(), connection.key, kind, queue)
     if key not in _watchers:

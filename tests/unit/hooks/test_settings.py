@@ -128,6 +128,8 @@ def test_what_is_neither_a_queues_name_nor_a_url_is_named(own_settings, written)
     own_settings("SM_PREFER__EVENTS_QUEUE", written)
     with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] events_queue is "):
         settings.events_queue()
+
+
 def test_one_triggerer_has_the_whole_rate_for_logs_and_each_of_more_its_share(own_settings):
     assert (settings.triggerers(), settings.log_rate()) == (1, 1.0)
     own_settings("SM_PREFER__TRIGGERERS", "4")

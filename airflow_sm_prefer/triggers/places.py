@@ -1,0 +1,46 @@
+"""The places of service jobs among those who are next in their queue."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from airflow_sm_prefer.triggers.waits import Place, Wait
+
+#: The status of a service job that has a place in its queue.
+_IN_LINE = "RUNNABLE"
+
+#: Real seconds between two looks at the front of the queue: one call, for all its jobs.
+_LOOK_EVERY = 600.0
+
+#: The same while there is somebody who hasn't been told any place.
+_LOOK_SOON = 60.0
+
+
+class Places:
+    """When the front of a queue is looked at, and who hears of it. Batch shows the first hundred."""
+
+    def __init__(self) -> None:
+        self._looked = -math.inf
+        self._told: dict[str, int | None] = {}
+
+    def due(self, waits: Iterable[Wait], now: float) -> float:
+        """Return when to look next, or to ask again for that."""
+        if now < self._looked + _LOOK_SOON:
+            return self._looked + _LOOK_SOON
+        in_line = [wait.handle for wait in waits if _IN_LINE in wait.status]
+        if not in_line:
+            return now + _LOOK_SOON
+        is_new = any(handle not in self._told for handle in in_line)
+        return self._looked + (_LOOK_SOON if is_new else _LOOK_EVERY)
+
+    def looked(self, places: Mapping[str, int], waits: Iterable[Wait], now: float) -> None:
+        """Tell those who are in line their places, by their ARNs; only what has changed."""
+        self._looked = now
+        told = {}
+        for wait in waits:
+            if _IN_LINE in wait.status:
+                place = told[wait.handle] = places.get(wait.handle)
+                if place is not None and place != self._told.get(wait.handle):
+                    wait.put(Place(place))
+        self._told = told
