@@ -35,6 +35,9 @@ _FRESH_EVERY = 2.0
 #: The longest that a List is believed to be behind by itself, in seconds.
 _LONGEST_OVERLAP = 60.0
 
+#: So few who aren't where they should be are looked at one by one.
+_FEW = 5
+
 #: How many calls a look for changes is worth at least that gives nothing new.
 _WORTH = 3
 
@@ -196,7 +199,7 @@ class Lookout:
         if isinstance(asked, Glance):
             self._after_changes(asked, page, news, looked, now)
         else:
-            looked.describe += [watched.handle for watched in asked.answered(question, page, shown)]
+            looked.describe += self._missing(asked.answered(question, page, shown))
             self._after_sweep(asked, looked)
         self._fresh.difference_update(looked.describe)
         return looked
@@ -227,6 +230,18 @@ class Lookout:
         if is_new and not is_first and row.modified is not None:
             self._learn(row.modified)
         return is_new
+
+    def _missing(self, missing: list[Watched]) -> list[str]:
+        """Return who is to be described of those whom a listing doesn't show.
+
+        Where that are many of whom nobody knows when they were created, they are looked for everywhere before.
+        """
+        astray = [watched for watched in missing if watched.looked is None and not self._roll.is_anywhere(watched)]
+        if len(astray) <= _FEW:
+            return [watched.handle for watched in missing]
+        for watched in astray:
+            self._roll.place_anywhere(watched)
+        return [watched.handle for watched in missing if not self._roll.is_anywhere(watched)]
 
     def _learn(self, modified: float) -> None:
         """Note a change that the last look for changes should have shown: asking further back would have."""

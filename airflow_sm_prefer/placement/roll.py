@@ -10,6 +10,9 @@ from dataclasses import dataclass
 #: How far from what we believe a job may have been created, by AWS's clock, in seconds: our clock may be wrong.
 SLACK = 300.0
 
+#: How long a job may be there at most, in seconds: 28 days to wait, 28 to run, and some.
+_LONGEST_LIFE = 60 * 86400.0
+
 #: What has changed about a row if it isn't the same: its status, its secondary status, why it waits, and when it was
 #: modified.
 Shown = tuple[str, str | None, str, float | None]
@@ -52,6 +55,7 @@ class Roll:
     def __init__(self) -> None:
         self._by_handle: dict[str, Watched] = {}
         self._order: list[tuple[float, str]] = []
+        self._anywhere: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._by_handle)
@@ -83,6 +87,17 @@ class Roll:
         watched.earliest = watched.latest = created
         insort(self._order, (created, watched.handle))
 
+    def is_anywhere(self, watched: Watched) -> bool:
+        """Whether nothing is known of when a job was created."""
+        return watched.handle in self._anywhere
+
+    def place_anywhere(self, watched: Watched) -> None:
+        """Say that a job wasn't created when we believed it was."""
+        self._drop(watched)
+        watched.earliest, watched.latest = watched.since - _LONGEST_LIFE, math.inf
+        insort(self._order, (watched.latest, watched.handle))
+        self._anywhere.add(watched.handle)
+
     def remove(self, handle: str) -> None:
         """Wait for a job no more."""
         watched = self._by_handle.pop(handle, None)
@@ -91,6 +106,10 @@ class Roll:
 
     def newest(self, wanted: Wanted, until: float = math.inf) -> Watched | None:
         """Return the newest job that is wanted and may have been created by an instant; None if there is none."""
+        if found := next(
+            (self._by_handle[handle] for handle in self._anywhere if wanted(self._by_handle[handle])), None
+        ):
+            return found
         # What is ordered by its latest instant may begin earlier by twice the slack.
         for n in range(bisect_right(self._order, (until + 2 * SLACK, "\uffff")) - 1, -1, -1):
             watched = self._by_handle[self._order[n][1]]
@@ -108,7 +127,9 @@ class Roll:
         """Return the first instant at which any of them may have been created."""
         reach = self._order[0][0] if self._order else 0.0
         first = self._order[: bisect_right(self._order, (reach + 2 * SLACK, "\uffff"))]
-        return min((self._by_handle[handle].earliest for _, handle in first), default=0.0)
+        handles = [handle for _, handle in first] + list(self._anywhere)
+        return min((self._by_handle[handle].earliest for handle in handles), default=0.0)
 
     def _drop(self, watched: Watched) -> None:
         del self._order[bisect_left(self._order, (watched.latest, watched.handle))]
+        self._anywhere.discard(watched.handle)

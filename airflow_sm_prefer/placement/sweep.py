@@ -14,6 +14,9 @@ from itertools import islice
 from airflow_sm_prefer.placement.listing import Page, Question
 from airflow_sm_prefer.placement.roll import Roll, Wanted, Watched
 
+#: After so many pages in a row that show nobody who is wanted, they are looked at one by one too, however many.
+_BARREN = 20
+
 #: So few that are left far down the listing are looked at one by one.
 _FEW = 5
 
@@ -36,13 +39,14 @@ class Sweep:
         self.began = now
         #: How many calls it took so far.
         self.calls = 0
+        self._barren = 0
         first = roll.newest(self._is_wanted)
         #: How far down it has come: everybody who was created after that has been shown.
         self._low = first.latest if first else 0.0
         #: The next call; None when the sweep is over.
         self.question: Question | None = None
         if first is not None:
-            before = math.floor(first.latest) + 1.0 if jumps else None
+            before = math.floor(first.latest) + 1.0 if jumps and math.isfinite(first.latest) else None
             self.question = Question(math.floor(roll.oldest()) - 1.0, before, name_contains=name_contains)
 
     def answered(self, asked: Question, page: Page, shown: Collection[str]) -> list[Watched]:
@@ -58,6 +62,7 @@ class Sweep:
             show, though it should have by now, and a few who are left far down.
         """
         self.calls += 1
+        self._barren = 0 if shown else self._barren + 1
         self._done.update(shown)
         if page.token is None:
             self._low = asked.created_after
@@ -69,10 +74,12 @@ class Sweep:
             self.question = None
             return missing
         self.question = self._next(asked, following, page.token)
-        is_far_down = not shown and self.question.token is not None
-        if is_far_down and len(few := self._some_wanted(_FEW + 1)) <= _FEW:
+        if self.question.token is None or not self._barren:
+            return missing
+        few = self._some_wanted(_FEW + 1)
+        if len(few) <= _FEW or self._barren >= _BARREN:
             self.question = None
-            missing += self._pass_over(few)
+            missing += self._pass_over(filter(self._is_wanted, list(self._roll)))
         return missing
 
     def _is_wanted(self, watched: Watched) -> bool:
