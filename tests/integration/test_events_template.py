@@ -55,4 +55,4 @@ def test_its_rule_sends_the_events_of_every_kind_of_job_to_every_queue() -> None
                 heard.extend(queue.receive(1))
                 return {hint.handle for hint in heard if hint.is_over} >= {"train", "prepare", arn}
 
-            wait_for(ends)
+            wait_for(ends, seconds=60)
