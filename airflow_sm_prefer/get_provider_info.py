@@ -93,6 +93,28 @@ def _options() -> dict[str, dict[str, Any]]:
         "describe_rate": _rate("each of the Describe operations", "5", "2"),
         "list_rate": _rate("each of the List operations", "2", "0.8"),
         "stop_rate": _rate("StopTrainingJob, and as many of StopProcessingJob", "1", "0.8"),
+        "triggerers": {
+            "description": (
+                "How many triggerers run in this account and Region: each takes its share of the rates that are for all"
+                " of them together.\n"
+            ),
+            "version_added": _SINCE,
+            "type": "integer",
+            "example": "2",
+            "default": "1",
+        },
+        "log_rate": {
+            "description": (
+                "Calls a second that all triggerers together make to CloudWatch Logs, in one account and Region, to"
+                " copy the logs of running jobs into those of tasks that wait deferred with ``print_log``. One call"
+                " reads up to a hundred streams. AWS allows 5 FilterLogEvents a second to everybody in the account"
+                " together.\n"
+            ),
+            "version_added": _SINCE,
+            "type": "float",
+            "example": "2",
+            "default": "1",
+        },
     }
 
 

@@ -13,6 +13,9 @@ from airflow_sm_prefer.model.priority import DEFAULT_PRIORITIES, parse_prioritie
 
 SECTION = "sm_prefer"
 
+#: Calls a second to CloudWatch Logs by all triggerers together: a fifth of what it takes of FilterLogEvents.
+DEFAULT_LOG_RATE = 1.0
+
 #: What an Airflow without any name of its own is called.
 _NAMELESS = "airflow"
 
@@ -54,6 +57,28 @@ def rates() -> Mapping[str, float]:
         InvalidSetting: one of them isn't a positive number.
     """
     return {verb: _positive(f"{verb}_rate", rate) for verb, rate in DEFAULT_RATES.items()}
+
+
+def triggerers() -> int:
+    """Return ``[sm_prefer] triggerers``: how many share what the account allows in the Region.
+
+    Raises:
+        InvalidSetting: it isn't a whole number above 0.
+    """
+    number = _positive("triggerers", 1.0)
+    if number != int(number):
+        msg = f"[{SECTION}] triggerers is {number:g}, and must be a whole number above 0"
+        raise InvalidSetting(msg)
+    return int(number)
+
+
+def log_rate() -> float:
+    """Return this process's share of ``[sm_prefer] log_rate``: calls a second to read the logs of running jobs.
+
+    Raises:
+        InvalidSetting: that, or the number of triggerers, isn't a number above 0.
+    """
+    return _positive("log_rate", DEFAULT_LOG_RATE) / triggerers()
 
 
 def priorities() -> Mapping[str, int]:

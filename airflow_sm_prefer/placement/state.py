@@ -167,6 +167,9 @@ class State:
         patience_more: Seconds by which the current job's patience is longer, for what throttling had held it up.
         lost_at: Since when the current job is without the instances that it had.
         priority: The scheduling priority of the jobs in queues: the author's, or what somebody has changed it to.
+        logged_until: Until when the current job's log was copied while the task was deferred, that instant excluded,
+            in milliseconds since 1970; None where it was not.
+        logged_streams: When the newest stream of that log was made of which this holds, in milliseconds since 1970.
     """
 
     kind: JobKind
@@ -210,6 +213,8 @@ class State:
     patience_more: float = 0.0
     lost_at: float | None = None
     priority: int | None = None
+    logged_until: int | None = None
+    logged_streams: int | None = None
 
     @property
     def handle(self) -> str:
@@ -269,6 +274,8 @@ class State:
             lost_at=None,
             stop=None,
             stop_sent=None,
+            logged_until=None,
+            logged_streams=None,
         )
 
     def with_entry(self, index: int, **changes: Any) -> State:
