@@ -8,9 +8,21 @@ a plain refusal.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from airflow_sm_prefer.aws.failures import may_have_arrived
+from airflow_sm_prefer.aws.failures import is_throttle, may_have_arrived
+
+#: Takes an operation, as AWS writes it, and whether AWS refused it for being one too many.
+Observer = Callable[[str, bool], None]
+
+_observers: list[Observer] = []
+
+
+def observe(observer: Observer) -> None:
+    """Have all attempts of this process told to somebody, in the thread that makes them; again is no more than once."""
+    if observer not in _observers:
+        _observers.append(observer)
 
 
 class AttemptLog:
@@ -31,8 +43,13 @@ class AttemptLog:
         """Whether an attempt since :meth:`begin` may have reached AWS without our hearing of it."""
         return bool(getattr(self._call, "doubtful", False))
 
-    def _note(self, *, response: tuple[Any, Any] | None, caught_exception: Exception | None, **_: Any) -> None:
+    def _note(
+        self, *, response: tuple[Any, Any] | None, caught_exception: Exception | None, operation: Any, **_: Any
+    ) -> None:
         """Take one attempt down. Returns nothing, so that it has no say in whether there is another."""
+        code = response[1].get("Error", {}).get("Code", "") if response else ""
+        for observer in _observers:
+            observer(operation.name, is_throttle(code))
         if caught_exception is not None:
             unheard = may_have_arrived(caught_exception)
         else:

@@ -90,6 +90,11 @@ def may_have_arrived(error: Exception) -> bool:
     return isinstance(error, _UNHEARD) and not isinstance(error, _NEVER_SENT)
 
 
+def is_throttle(code: str) -> bool:
+    """Whether an error code of AWS's says that there were too many calls."""
+    return code in _THROTTLED
+
+
 # -- answers -------------------------------------------------------------------------------------------------
 
 _CREDENTIALS: Final = frozenset(

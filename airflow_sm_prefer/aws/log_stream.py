@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, FailureKind, classify
 from airflow_sm_prefer.aws.log_groups import stream_prefix
+from airflow_sm_prefer.placement.log_cursors import HOLD, host_of
 
 log = logging.getLogger(__name__)
 
 #: Lines that one call of :meth:`LogReader.read` returns at most; those after them come with the next.
 LINES_PER_READ: Final = 10_000
 
-_HOST: Final = re.compile(r"algo-\d+")
+#: How far before the instant that it is to begin at a reader looks for lines that came late, in milliseconds.
+_LATE: Final = 300_000
 
 #: A job without capacity has no log yet, and what passes by itself isn't worth a word.
 _UNREMARKABLE: Final = frozenset({FailureKind.NOT_FOUND, FailureKind.THROTTLED})
@@ -24,15 +25,16 @@ _UNREMARKABLE: Final = frozenset({FailureKind.NOT_FOUND, FailureKind.THROTTLED})
 
 @dataclass(slots=True)
 class _Stream:
-    """One host's stream, and how far it was read."""
+    """One host's stream, how far it was read, and from when on its lines are wanted; None for all."""
 
     name: str
+    since: int | None = None
     token: str | None = None
 
-    @property
-    def host(self) -> str:
-        found = _HOST.search(self.name.rpartition("/")[2])
-        return found.group(0) if found else self.name.rpartition("/")[2]
+    def wants(self, event: dict[str, Any]) -> bool:
+        """Whether a line has not been handed out by who read before: it is younger, or came too late for that."""
+        since = self.since
+        return since is None or event["timestamp"] >= since or event.get("ingestionTime", 0) > since + HOLD
 
 
 @dataclass(slots=True)
@@ -43,9 +45,9 @@ class _Batch:
     events: list[tuple[int, str, str]] = field(default_factory=list)
 
     def take(self, stream: _Stream, page: dict[str, Any]) -> None:
-        events = page.get("events", ())
-        self.room -= len(events)
-        self.events += [(event["timestamp"], stream.host, event["message"]) for event in events]
+        wanted = [event for event in page.get("events", ()) if stream.wants(event)]
+        self.room -= len(wanted)
+        self.events += [(event["timestamp"], host_of(stream.name), event["message"]) for event in wanted]
 
     def lines(self, *, with_hosts: bool) -> list[str]:
         ordered = sorted(self.events, key=lambda event: event[0])
@@ -59,11 +61,23 @@ class LogReader:
     a network that is down give no lines, and what a person should know is said once, in the module's log.
     """
 
-    def __init__(self, client: Any, group: str, job_name: str) -> None:
-        """Take a boto3 ``logs`` client, and which job's streams to read in which group."""
+    def __init__(
+        self, client: Any, group: str, job_name: str, since: int | None = None, newest: int | None = None
+    ) -> None:
+        """Take a client, and what to read.
+
+        Args:
+            client: A boto3 ``logs`` client.
+            group: The log group.
+            job_name: The job.
+            since: From when on, in milliseconds since 1970, where lines before that were handed out while the task
+                was deferred; None for all.
+            newest: When the newest stream was made of which that holds; those made later are read from their start.
+        """
         self._client = client
         self._group = group
         self._job_name = job_name
+        self._since, self._newest = since, newest
         self._streams: dict[str, _Stream] = {}
         self._given_up = False
         #: Why there may be lines missing, in words; None while all goes well.
@@ -87,29 +101,33 @@ class LogReader:
         return batch.lines(with_hosts=len(self._streams) > 1)
 
     def _gather(self, batch: _Batch) -> None:
-        for name in self._stream_names():
-            self._streams.setdefault(name, _Stream(name))
+        for shown in self._shown_streams():
+            name, created = shown["logStreamName"], shown.get("creationTime", 0)
+            is_begun = self._newest is None or created <= self._newest
+            self._streams.setdefault(name, _Stream(name, self._since if is_begun else None))
         for stream in self._streams.values():
             while batch.room > 0 and self._read_page(stream, batch):
                 pass
 
     def _read_page(self, stream: _Stream, batch: _Batch) -> bool:
         """Read the next page of a stream; False when it is read to its present end."""
-        since = {"nextToken": stream.token} if stream.token else {}
+        where: dict[str, Any] = {"nextToken": stream.token} if stream.token else {}
+        if stream.since is not None:
+            where["startTime"] = max(0, stream.since - _LATE)
         page = self._call(
             "GetLogEvents",
             logGroupName=self._group,
             logStreamName=stream.name,
             startFromHead=True,
             limit=min(batch.room, 10_000),
-            **since,
+            **where,
         )
         batch.take(stream, page)
         # At its end a stream gives back the token that it was given.
         before, stream.token = stream.token, page.get("nextForwardToken")
         return stream.token is not None and stream.token != before
 
-    def _stream_names(self) -> Iterator[str]:
+    def _shown_streams(self) -> Iterator[dict[str, Any]]:
         token: str | None = None
         while True:
             more = {"nextToken": token} if token else {}
@@ -119,7 +137,7 @@ class LogReader:
                 logStreamNamePrefix=stream_prefix(self._job_name),
                 **more,
             )
-            yield from (stream["logStreamName"] for stream in page.get("logStreams", ()))
+            yield from page.get("logStreams", ())
             token = page.get("nextToken")
             if not token:
                 return

@@ -13,6 +13,7 @@ from airflow_sm_prefer.aws.json_clean import json_clean
 from airflow_sm_prefer.aws.log_groups import log_group
 from airflow_sm_prefer.aws.log_stream import LogReader
 from airflow_sm_prefer.aws.redact import redacted
+from airflow_sm_prefer.clock import utc
 from airflow_sm_prefer.errors import InvalidInput, JobExists, StateUnreadable
 from airflow_sm_prefer.hooks import settings, state_store
 from airflow_sm_prefer.links import JobLink, QueuedJob
@@ -329,14 +330,22 @@ class Execution:
         raise failures.failure(judgement, state.job_name)
 
     def _print_log(self, state: State) -> None:
-        """Copy what is new in the job's CloudWatch log into the task's log."""
+        """Copy what is new in the job's CloudWatch log into the task's log, after what the trigger has copied."""
         if not self._operator.print_log or state.capacity_at is None:
             return
         name = state.job_name if not state.is_queued else training_job(self._worker.described or {})
         if name is None:
             return
         if name not in self._readers:
-            self._readers[name] = LogReader(self._hook.logs_client, log_group(self._kind), name)
+            self._readers[name] = self._reader(state, name)
         while lines := self._readers[name].read():
             for line in lines:
                 self._log.info("%s", line)
+
+    def _reader(self, state: State, name: str) -> LogReader:
+        if state.logged_until is not None:
+            self._log.info(
+                "Lines before %s are in the trigger's log.", f"{utc(state.logged_until / 1000):%H:%M:%S} UTC"
+            )
+        since = state.logged_until, state.logged_streams
+        return LogReader(self._hook.logs_client, log_group(self._kind), name, *since)

@@ -2,7 +2,8 @@
 
 What is handed out is told to whoever reads on as two instants: until when all lines of the streams read so far were
 handed out, and when the newest of those streams was made. Lines from then on, and streams made later, are for the
-next reader. So nothing is handed out that is younger than :data:`HOLD`: a line takes a while from a job to CloudWatch,
+next reader. (Where it takes over while a stream that was found late is still catching up, some of that stream's lines
+come twice.) So nothing is handed out that is younger than :data:`HOLD`: a line takes a while from a job to CloudWatch,
 and one that came after its instant was passed would be lost to both.
 """
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from asgiref.sync import sync_to_async
 
+from airflow_sm_prefer.aws.attempts import AttemptLog
 from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, CallFailure, FailureKind, classify
 from airflow_sm_prefer.aws.log_pages import LogPages
 from airflow_sm_prefer.aws.pacing import TokenBucket
@@ -66,7 +67,7 @@ class Following:
         written = 0
         for n, line in enumerate(lines):
             if written >= _LINES_AT_ONCE and line.at > lines[n - 1].at:
-                self.until, written = max(self.until or 0, line.at), 0
+                self.until, written = max(self.until or 0, min(line.at, self._log.until or 0)), 0
                 await asyncio.sleep(0)
             if self.is_closed:
                 return
@@ -183,7 +184,9 @@ class JobLogs:
         self._pause = 0.0
 
     def _build(self) -> LogPages:
-        return LogPages(self._connection.hook().logs_client, self._clock)
+        client = self._connection.hook().logs_client
+        AttemptLog(client)  # has its calls counted
+        return LogPages(client, self._clock)
 
     async def _hand_out(self, lines: dict[Followed, list[Line]], read: Read) -> None:
         for job in list(read.jobs):
