@@ -106,6 +106,11 @@ class JobLog:
     newest: int | None = None
     streams: dict[str, Stream] = field(default_factory=dict)
 
+    @property
+    def cursor(self) -> int:
+        """The cursor of the stream that is furthest behind; 0 where there is no stream."""
+        return min((stream.cursor for stream in self.streams.values()), default=0)
+
     def found(self, made: Iterable[tuple[str, int]]) -> bool:
         """Take the names of all streams that there are, and when each was made; returns whether one is new."""
         fresh = [(name, created) for name, created in made if name not in self.streams]

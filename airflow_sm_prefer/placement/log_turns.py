@@ -2,24 +2,33 @@
 
 Two kinds of calls. A *find* lists the streams of one job: often while it has none, seldom afterwards, for those that
 come later. A *read* asks for the new lines of up to a hundred streams, and so of many jobs, a page at a time. They take
-turns; among each kind the one goes first that has waited longest. So a job that logs more than can be read is behind
-with its own lines only: as soon as it fills a page, it is read by itself.
+turns; among each kind the one goes first that has waited longest, but a job without streams before one with some. So a
+job that logs more than can be read is behind with its own lines only: as soon as it fills a page, it is read by itself.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
+from airflow_sm_prefer.placement.appointments import Appointments
 from airflow_sm_prefer.placement.log_cursors import HOLD, Event, JobLog, Line
+
+T = TypeVar("T")
 
 #: Streams in one call at most: https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilterLogEvents.html
 STREAMS_A_CALL: Final = 100
 
-#: Seconds between two reads of a job's log.
+#: Seconds between two reads of a job's log; sooner where another's is read and there is room.
 READ_EVERY: Final = 10.0
+
+#: Seconds from a stream that is found to its first read, so that several are read together.
+_GATHER: Final = 3.0
+
+#: Jobs that are looked at for one read, at most.
+_LOOKED_AT: Final = 300
 
 #: Seconds between two looks for the streams of a job that has none: from, to.
 _NO_STREAM: Final = (5.0, 60.0)
@@ -33,15 +42,23 @@ _TOGETHER: Final = 300_000
 
 @dataclass(slots=True, eq=False)
 class Followed:
-    """One job whose log is read, and its appointments, in seconds since 1970."""
+    """One job whose log is read.
+
+    Attributes:
+        log: Its streams, and how far they are read.
+        pause: Seconds until its streams are listed again.
+        is_read_alone: Whether it logs too much to be read with others.
+        found: Its streams by the pages of a listing so far.
+        token: Where that listing goes on.
+        read: The read that it is in.
+    """
 
     log: JobLog
-    find_at: float
-    read_at: float
     pause: float = _NO_STREAM[0]
     is_read_alone: bool = False
     found: list[tuple[str, int]] = field(default_factory=list)
     token: str | None = None
+    read: Read | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +80,6 @@ class Read:
     jobs: dict[Followed, list[str]]
     start: int
     end: int
-    at: float
     token: str | None = None
     held: list[Event] = field(default_factory=list)
     pages: int = 0
@@ -84,7 +100,9 @@ class LogTurns:
 
     def __init__(self) -> None:
         self._jobs: dict[Followed, None] = {}
-        self._begun: list[Read] = []
+        self._first_finds: Appointments[Followed] = Appointments()
+        self._more_finds: Appointments[Followed] = Appointments()
+        self._reads: Appointments[Followed | Read] = Appointments()
         self._found_last = False
 
     def __len__(self) -> int:
@@ -92,21 +110,27 @@ class LogTurns:
 
     def follow(self, log: JobLog, now: float) -> Followed:
         """Begin with a job."""
-        job = Followed(log, find_at=now, read_at=now)
+        job = Followed(log)
         self._jobs[job] = None
+        self._first_finds.set(job, now)
         return job
 
     def leave(self, job: Followed) -> None:
         """Have done with a job; one that was left before is no error."""
         self._jobs.pop(job, None)
-        for read in self._begun:
-            read.jobs.pop(job, None)
-        self._begun = [read for read in self._begun if read.jobs]
+        self._first_finds.drop(job)
+        self._more_finds.drop(job)
+        self._reads.drop(job)
+        if job.read:
+            job.read.jobs.pop(job)
+            if not job.read.jobs:
+                self._reads.drop(job.read)
+            job.read = None
 
     def turn(self, now: float) -> Find | Read | None:
         """Return what to ask now; None where there is nothing to ask yet."""
-        find, read = self._next_find(now), self._next_read()
-        read = read if read and _since(read) <= now else None
+        find = _due(self._first_finds, now) or _due(self._more_finds, now)
+        read = _due(self._reads, now)
         self._found_last = find is not None and (read is None or not self._found_last)
         if find is not None and self._found_last:
             return Find(find)
@@ -114,32 +138,32 @@ class LogTurns:
 
     def wait(self, now: float) -> float:
         """Return the seconds until there is something to ask, some minutes if there is no job."""
-        read = self._next_read()
-        at = [job.find_at for job in self._jobs] + ([_since(read)] if read else [])
-        return max(0.0, min(at, default=now + _SOME_STREAM[1]) - now)
+        firsts = self._first_finds.first(), self._more_finds.first(), self._reads.first()
+        return max(0.0, min((first[0] for first in firsts if first), default=now + _SOME_STREAM[1]) - now)
 
     def found(self, find: Find, streams: Iterable[tuple[str, int]], token: str | None, now: float) -> None:
         """Take a page of a job's streams, by name and the millisecond each was made in."""
         job = find.job
+        if job not in self._jobs:
+            return
         job.found += streams
         job.token = token
         if token is not None:
-            job.find_at = now
+            self._find_at(job, now)
             return
-        had = bool(job.log.streams)
         is_more = job.log.found(job.found)
         job.found = []
         first, most = _SOME_STREAM if job.log.streams else _NO_STREAM
-        job.pause = first if is_more or (job.log.streams and not had) else min(most, job.pause * 2)
-        job.find_at = now + job.pause
-        if is_more:
-            job.read_at = now
+        job.pause = first if is_more else min(most, job.pause * 2)
+        self._find_at(job, now + job.pause)
+        if is_more and not job.read:
+            self._read_at(job, now + _GATHER)
 
     def lines(self, read: Read, events: Sequence[Event], token: str | None, now: float) -> dict[Followed, list[Line]]:
         """Take a page of lines, and return what is new by job; the lines of each are in the order of their time."""
         events = sorted([*read.held, *events], key=lambda event: event.at)
         given, read.held = _split(events) if token is not None else (events, [])
-        read.token, read.at, read.pages = token, now, read.pages + 1
+        read.token, read.pages = token, read.pages + 1
         lines = {job: job.log.lines(given) for job in read.jobs}
         for job, names in read.jobs.items():
             if token is None:
@@ -157,75 +181,94 @@ class LogTurns:
             now: The instant.
             is_gone: Whether CloudWatch doesn't know the group, or one of the streams.
         """
-        if isinstance(turn, Find):
+        if isinstance(turn, Read):
+            self._read_failed(turn, now, is_gone=is_gone)
+        elif turn.job in self._jobs:
             turn.job.token, turn.job.found = None, []
             turn.job.pause = min(_NO_STREAM[1], turn.job.pause * 2)
-            turn.job.find_at = now + turn.job.pause
-            return
-        self._end(turn)
-        for job in turn.jobs:
-            job.read_at = now + READ_EVERY
-            if is_gone and len(turn.jobs) > 1:
-                job.is_read_alone = True
-            elif is_gone:
+            self._find_at(turn.job, now + turn.job.pause)
+
+    def _read_failed(self, read: Read, now: float, *, is_gone: bool) -> None:
+        for job in self._ended(read):
+            job.is_read_alone = job.is_read_alone or is_gone
+            if is_gone and len(read.jobs) == 1:
                 job.log.forget()
-                job.find_at = now
+                self._find_at(job, now + _NO_STREAM[0])
+            else:
+                self._read_at(job, now + READ_EVERY)
 
-    # -- reads -----------------------------------------------------------------------------------------------
+    # -- appointments ----------------------------------------------------------------------------------------
 
-    def _next_find(self, now: float) -> Followed | None:
-        due = (job for job in self._jobs if job.find_at <= now)
-        return min(due, key=lambda job: (bool(job.log.streams), job.find_at), default=None)
+    def _find_at(self, job: Followed, at: float) -> None:
+        self._first_finds.drop(job)
+        self._more_finds.drop(job)
+        (self._more_finds if job.log.streams else self._first_finds).set(job, at)
 
-    def _next_read(self) -> Followed | Read | None:
-        waiting: list[Followed | Read] = [*self._begun, *self._idle()]
-        return min(waiting, key=_since, default=None)
-
-    def _idle(self) -> list[Followed]:
-        """Return the jobs that have streams, and that no read is under way for."""
-        busy = {job for read in self._begun for job in read.jobs}
-        return [job for job in self._jobs if job.log.streams and job not in busy]
+    def _read_at(self, job: Followed, at: float) -> None:
+        # A second's lines at least: those that are too young are left for later.
+        self._reads.set(job, max(at, (job.log.cursor + HOLD) / 1000 + 1))
 
     def _begin(self, first: Followed, now: float) -> Read:
-        jobs = {first: _furthest_behind(first, _cursor(first))}
-        room = STREAMS_A_CALL - len(jobs[first])
-        for job in [] if first.is_read_alone else sorted(self._idle(), key=_since):
-            names = _furthest_behind(job, _cursor(first))
-            is_with_it = job is not first and not job.is_read_alone and job.log.group == first.log.group
-            if is_with_it and names and _since(job) <= now and len(names) <= room:
-                jobs[job] = names
-                room -= len(names)
+        cursor, end = first.log.cursor, int(now * 1000) - HOLD
+        self._reads.drop(first)
+        jobs = {first: _near(first, cursor)}
+        if not first.is_read_alone:
+            jobs |= self._others(first, cursor, end, now)
         start = min(job.log.streams[name].known_from for job, names in jobs.items() for name in names)
-        read = Read(jobs, start, int(now * 1000) - HOLD, now)
-        self._begun.append(read)
+        read = Read(jobs, start, end)
+        for job in jobs:
+            job.read = read
+        self._reads.set(read, now)
         return read
 
+    def _others(self, first: Followed, cursor: int, end: int, now: float) -> dict[Followed, list[str]]:
+        """Return who is read with a job that is due: whoever is near, due or nearly so, as long as there is room."""
+        jobs: dict[Followed, list[str]] = {}
+        room = STREAMS_A_CALL - len(_near(first, cursor))
+        left: list[tuple[Followed | Read, float]] = []
+        for at, other in self._reads.taken(now + READ_EVERY):
+            names = _near(other, cursor) if isinstance(other, Followed) and _may_join(other, first, end) else []
+            if isinstance(other, Followed) and names and len(names) <= room:
+                jobs[other] = names
+                room -= len(names)
+            else:
+                left.append((other, at))
+            if not room or len(left) == _LOOKED_AT:
+                break
+        for other, at in left:
+            self._reads.set(other, at)
+        return jobs
+
     def _go_on(self, read: Read, lines: Counter[Followed], now: float) -> None:
+        if not read.jobs:
+            return
         if read.token is not None:
             for job, most in lines.most_common(1):
                 job.is_read_alone = job.is_read_alone or most * 2 > lines.total()
+            self._reads.set(read, now)
             return
-        self._end(read)
-        for job, names in read.jobs.items():
-            job.read_at = now if len(names) < len(job.log.streams) else now + READ_EVERY
+        for job in self._ended(read):
             job.is_read_alone = job.is_read_alone and read.pages > 1
+            is_whole = len(read.jobs[job]) == len(job.log.streams)
+            self._read_at(job, now + READ_EVERY if is_whole else now)
 
-    def _end(self, read: Read) -> None:
-        self._begun = [other for other in self._begun if other is not read]
-
-
-def _since(turn: Followed | Read) -> float:
-    if isinstance(turn, Read):
-        return turn.at
-    # A second's lines at least: those that are too young are left for later.
-    return max(turn.read_at, (_cursor(turn) + HOLD) / 1000 + 1)
+    def _ended(self, read: Read) -> Iterator[Followed]:
+        self._reads.drop(read)
+        for job in read.jobs:
+            job.read = None
+            yield job
 
 
-def _cursor(job: Followed) -> int:
-    return min(stream.cursor for stream in job.log.streams.values())
+def _due(appointments: Appointments[T], now: float) -> T | None:
+    first = appointments.first()
+    return first[1] if first and first[0] <= now else None
 
 
-def _furthest_behind(job: Followed, cursor: int) -> list[str]:
+def _may_join(job: Followed, first: Followed, end: int) -> bool:
+    return not job.is_read_alone and job.log.group == first.log.group and job.log.cursor < end
+
+
+def _near(job: Followed, cursor: int) -> list[str]:
     """Return the streams of a job that may be read together with one whose cursor that is."""
     near = [s.name for s in job.log.streams.values() if abs(s.cursor - cursor) <= _TOGETHER]
     return near[:STREAMS_A_CALL]
