@@ -5,7 +5,9 @@ from botocore.exceptions import ClientError
 
 from airflow_sm_prefer.aws.log_groups import log_group, stream_prefix
 from airflow_sm_prefer.aws.log_stream import LogReader
+from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.model.job import JobKind
+from tests.cloudwatch import CloudWatch
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 
@@ -128,3 +130,45 @@ def test_what_was_read_before_a_failure_is_not_lost(logs, reader, monkeypatch):
     assert reader.read() == ["a", "b"]
     monkeypatch.setattr(logs, "get_log_events", whole)
     assert reader.read() == ["c"]
+
+
+# -- where somebody has read before ------------------------------------------------------------------------------
+
+T = 1_800_000_000
+
+
+@pytest.fixture
+def aws():
+    return CloudWatch(FakeClock(T + 3_600), page=2)
+
+
+def rest(aws, since, newest):
+    reader, lines = LogReader(aws, GROUP, "job", since * 1000, newest * 1000), []
+    while more := reader.read():
+        lines += more
+    return lines
+
+
+def test_only_the_lines_from_there_on_are_read(aws):
+    for n in range(6):
+        aws.write("job/algo-1-1", str(n), at=(T + n) * 1000)
+    assert rest(aws, since=T + 4, newest=T) == ["4", "5"]
+
+
+def test_streams_that_were_made_later_are_read_from_their_start(aws):
+    aws.write("job/algo-1-1", "a", at=T * 1000)
+    aws.write("job/algo-2-1", "b", at=(T + 1) * 1000)
+    assert rest(aws, since=T + 9, newest=T) == ["[algo-2] b"]
+
+
+def test_a_line_that_came_too_late_for_who_read_before_is_read(aws):
+    aws.write("job/algo-1-1", "in time", at=T * 1000, delay=9_000)
+    aws.write("job/algo-1-1", "late", at=T * 1000, delay=30_000)
+    assert rest(aws, since=T + 9, newest=T + 9) == ["late"]
+
+
+def test_any_number_of_lines_that_were_read_hides_none_that_was_not(aws, monkeypatch):
+    aws.write("job/algo-1-1", *map(str, range(30)), at=T * 1000)
+    aws.write("job/algo-1-1", "new", at=(T + 9) * 1000)
+    reader = LogReader(aws, GROUP, "job", (T + 9) * 1000, T * 1000)
+    assert reader.read(limit=4) == ["new"]
