@@ -21,6 +21,7 @@ from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, CallFailure,
 from airflow_sm_prefer.aws.log_pages import LogPages
 from airflow_sm_prefer.aws.pacing import TokenBucket
 from airflow_sm_prefer.clock import Clock, SystemClock
+from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.hooks import settings
 from airflow_sm_prefer.placement.log_cursors import JobLog, Line
 from airflow_sm_prefer.placement.log_turns import Find, Followed, LogTurns, Read
@@ -221,8 +222,13 @@ class JobLogs:
 
 @cache
 def _bucket() -> TokenBucket:
-    """Return the budget of this process, for all connections and loops."""
-    return TokenBucket(settings.log_rate(), SystemClock())
+    """Return the budget of this process, for all connections and loops; a wrong setting is no reason to fail a wait."""
+    try:
+        rate = settings.log_rate()
+    except InvalidSetting as error:
+        rate = settings.DEFAULT_LOG_RATE
+        log.error("%s. Until then the logs of running jobs are read at %g calls a second.", error, rate)
+    return TokenBucket(rate, SystemClock())
 
 
 _logs: dict[tuple[int, str], JobLogs] = {}

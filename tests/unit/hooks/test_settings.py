@@ -83,3 +83,17 @@ def test_a_priority_that_can_not_be_read_is_named_with_its_setting(own_settings)
     own_settings("SM_PREFER__PRIORITIES", "urgent=much")
     with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] priorities: urgent is 'much'"):
         settings.priorities()
+
+
+def test_one_triggerer_has_the_whole_rate_for_logs_and_each_of_more_its_share(own_settings):
+    assert (settings.triggerers(), settings.log_rate()) == (1, 1.0)
+    own_settings("SM_PREFER__TRIGGERERS", "4")
+    own_settings("SM_PREFER__LOG_RATE", "2")
+    assert (settings.triggerers(), settings.log_rate()) == (4, 0.5)
+
+
+@pytest.mark.parametrize("written", ["0", "1.5", "two", "-1"])
+def test_triggerers_are_counted_in_whole_numbers_from_one(own_settings, written):
+    own_settings("SM_PREFER__TRIGGERERS", written)
+    with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] triggerers is .*must be a"):
+        settings.triggerers()

@@ -211,3 +211,14 @@ def test_a_state_from_before_there_were_queues_has_none() -> None:
         entry.pop("share", None)
     state = State.from_json(wire)
     assert (state.priority, state.queues) == (None, ())
+
+
+def test_how_far_a_log_was_copied_survives_the_wire_form_and_ends_with_its_job() -> None:
+    state = new_state("ml.a").but(job_name="job-1", logged_until=1_800_000_000_000, logged_streams=1_799_999_999_000)
+    assert State.from_json(state.to_json()) == state
+    assert (state.without_job().logged_until, state.without_job().logged_streams) == (None, None)
+
+
+def test_a_state_from_before_logs_were_copied_while_deferred_says_nothing_of_them() -> None:
+    state = State.from_json(new_state("ml.a").to_json())
+    assert (state.logged_until, state.logged_streams) == (None, None)

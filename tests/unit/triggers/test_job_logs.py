@@ -269,3 +269,18 @@ def test_a_loop_that_is_over_leaves_nothing() -> None:
     first, second = asyncio.run(in_a_loop()), asyncio.run(in_a_loop())
     assert first is not second
     assert list(job_logs._logs.values()) == [second]
+
+
+def test_the_budget_is_this_triggerers_share_and_a_wrong_one_fails_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AIRFLOW__SM_PREFER__LOG_RATE", "2")
+    monkeypatch.setenv("AIRFLOW__SM_PREFER__TRIGGERERS", "4")
+    assert waits_of(job_logs._bucket.__wrapped__(), 3)[-1] == pytest.approx(4.0, abs=0.5)
+    monkeypatch.setenv("AIRFLOW__SM_PREFER__LOG_RATE", "much")
+    assert waits_of(job_logs._bucket.__wrapped__(), 3)[-1] == pytest.approx(2.0, abs=0.5)
+    assert "[sm_prefer] log_rate is 'much'" in caplog.text
+
+
+def waits_of(bucket: TokenBucket, calls: int) -> list[float]:
+    return [bucket.take() for _ in range(calls)]
