@@ -11,7 +11,6 @@ import contextvars
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Final
 
 from asgiref.sync import sync_to_async
@@ -222,15 +221,19 @@ class JobLogs:
                 following.tell(f"The log of {job.log.job_name} can't be read: {failure}. {outlook} the task waits.")
 
 
-@cache
+_buckets: dict[int, TokenBucket] = {}
+
+
 def _bucket(clock: Clock) -> TokenBucket:
     """Return the budget of this process, for all connections and loops; a wrong setting is no reason to fail a wait."""
-    try:
-        rate = settings.log_rate()
-    except InvalidSetting as error:
-        rate = settings.DEFAULT_LOG_RATE
-        log.error("%s. Until then the logs of running jobs are read at %g calls a second.", error, rate)
-    return TokenBucket(rate, clock, evenly=True)
+    if id(clock) not in _buckets:  # which has the bucket keep it
+        try:
+            rate = settings.log_rate()
+        except InvalidSetting as error:
+            rate = settings.DEFAULT_LOG_RATE
+            log.error("%s. Until then the logs of running jobs are read at %g calls a second.", error, rate)
+        _buckets[id(clock)] = TokenBucket(rate, clock, evenly=True)
+    return _buckets[id(clock)]
 
 
 _logs: dict[tuple[int, str], JobLogs] = {}
