@@ -7,9 +7,9 @@ in it (https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/cloudwatch_limit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from email.utils import parsedate_to_datetime
 from typing import Any
 
+from airflow_sm_prefer.aws.dates import date_of
 from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, classify
 from airflow_sm_prefer.aws.log_groups import stream_prefix
 from airflow_sm_prefer.clock import Clock
@@ -69,13 +69,10 @@ class LogPages:
             page = method(**parameters, **more)
         except CALL_ERRORS as error:
             raise CallFailed(classify(error, operation)) from error
-        self._compare_clocks(page)
+        date = date_of(page)
+        if date is not None:
+            self.ahead = date - self._clock.time()
         return page
-
-    def _compare_clocks(self, page: dict[str, Any]) -> None:
-        date = page.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
-        if date:
-            self.ahead = parsedate_to_datetime(date).timestamp() - self._clock.time()
 
 
 def _event(shown: dict[str, Any]) -> Event:

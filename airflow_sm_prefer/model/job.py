@@ -92,7 +92,7 @@ class Observation:
         lost_at: Since when it has been without the instances that it had, or was when it ended; None if it has some.
         held_up_by: Why a service job of AWS Batch waits, in AWS's words, if AWS says.
         priority: The scheduling priority of a service job.
-        runs_as: The name of the training job that a service job's latest attempt is, once it has one.
+        training_job: The training job of a service job's latest attempt; None before there is one.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Observation:
     lost_at: float | None = None
     held_up_by: str = ""
     priority: int | None = None
-    runs_as: str | None = None
+    training_job: str | None = None
 
     @property
     def is_terminal(self) -> bool:

@@ -70,6 +70,7 @@ def _of_service_job(described: Mapping[str, Any]) -> Observation:
     is_over = status in TERMINAL
     return Observation(
         name=described["jobName"],
+        training_job=training_job(described),
         status=_end(described, status, reason) if is_over else "InProgress",
         secondary=None if is_over else status,
         failure_reason=reason if is_over else "",
@@ -79,7 +80,6 @@ def _of_service_job(described: Mapping[str, Any]) -> Observation:
         lost_at=_lost_at(described),
         held_up_by="" if is_over or status in _WITH_INSTANCES else reason,
         priority=described.get("schedulingPriority"),
-        runs_as=training_job(described),
     )
 
 

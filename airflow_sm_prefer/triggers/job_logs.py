@@ -11,7 +11,6 @@ import contextvars
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Final
 
 from asgiref.sync import sync_to_async
@@ -20,7 +19,7 @@ from airflow_sm_prefer.aws.attempts import AttemptLog
 from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, CallFailure, FailureKind, classify
 from airflow_sm_prefer.aws.log_pages import LogPages
 from airflow_sm_prefer.aws.pacing import TokenBucket
-from airflow_sm_prefer.clock import Clock, SystemClock
+from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.hooks import settings
 from airflow_sm_prefer.placement.log_cursors import JobLog, Line
@@ -208,6 +207,8 @@ class JobLogs:
             for job in jobs:
                 self._leave(job)
             return
+        if failure.kind is FailureKind.CREDENTIALS:
+            self._pages = None  # the connection may have been changed: it is read again
         self._pause = min(_PAUSE[1], max(_PAUSE[0], self._pause * 2))
         await asyncio.sleep(self._pause)
 
@@ -220,25 +221,29 @@ class JobLogs:
                 following.tell(f"The log of {job.log.job_name} can't be read: {failure}. {outlook} the task waits.")
 
 
-@cache
-def _bucket() -> TokenBucket:
+_buckets: dict[int, TokenBucket] = {}
+
+
+def _bucket(clock: Clock) -> TokenBucket:
     """Return the budget of this process, for all connections and loops; a wrong setting is no reason to fail a wait."""
-    try:
-        rate = settings.log_rate()
-    except InvalidSetting as error:
-        rate = settings.DEFAULT_LOG_RATE
-        log.error("%s. Until then the logs of running jobs are read at %g calls a second.", error, rate)
-    return TokenBucket(rate, SystemClock())
+    if id(clock) not in _buckets:  # which has the bucket keep it
+        try:
+            rate = settings.log_rate()
+        except InvalidSetting as error:
+            rate = settings.DEFAULT_LOG_RATE
+            log.error("%s. Until then the logs of running jobs are read at %g calls a second.", error, rate)
+        _buckets[id(clock)] = TokenBucket(rate, clock, evenly=True)
+    return _buckets[id(clock)]
 
 
 _logs: dict[tuple[int, str], JobLogs] = {}
 
 
-def logs_for(connection: Connection) -> JobLogs:
-    """Return what reads the logs of a connection's jobs in the running event loop."""
+def logs_for(connection: Connection, clock: Clock) -> JobLogs:
+    """Return what reads the logs of a connection's jobs in the running event loop; the first caller's clock holds."""
     for key in [key for key, logs in _logs.items() if logs.loop.is_closed()]:
         del _logs[key]  # ``dags test`` makes a loop for each trigger
     key = (id(asyncio.get_running_loop()), connection.key)
     if key not in _logs:
-        _logs[key] = JobLogs(connection, _bucket(), SystemClock())
+        _logs[key] = JobLogs(connection, _bucket(clock), clock)
     return _logs[key]

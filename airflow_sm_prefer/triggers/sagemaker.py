@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_sm_prefer.aws.log_groups import log_group
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.placement import budget, telling
@@ -19,10 +18,10 @@ from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.state import Phase, State
 from airflow_sm_prefer.triggers import metrics
 from airflow_sm_prefer.triggers.connection import Connection
-from airflow_sm_prefer.triggers.job_logs import Following, logs_for
+from airflow_sm_prefer.triggers.copied_log import CopiedLog
 from airflow_sm_prefer.triggers.kill import is_by_a_person, stop_if_abandoned
 from airflow_sm_prefer.triggers.turnstile import turnstile
-from airflow_sm_prefer.triggers.waits import Heard, Over, Place
+from airflow_sm_prefer.triggers.waits import Over, Place
 from airflow_sm_prefer.triggers.watch import Watcher, watcher_for
 
 #: Airflow loses a task whose trigger fires while its deferral is still being written down
@@ -71,8 +70,6 @@ class SageMakerPreferTrigger(BaseTrigger):
         self.connection = Connection(aws_conn_id, region_name, verify, botocore_config)
         self.print_log = print_log
         self._killed = False
-        self._following: Following | None = None
-        self._followed = ""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return what makes this trigger again: plain JSON types, no request and no secret."""
@@ -129,25 +126,26 @@ class SageMakerPreferTrigger(BaseTrigger):
         due = budget.next_deadline(state, now)
         wait = watcher.watch(state.handle, state.submitted, due, self.poll_interval)
         wait.status = state.status
+        copied = CopiedLog(self.connection, self.log, self.clock, is_wanted=self.print_log)
         try:
+            copied.keep_up(state)
             while not isinstance(heard := await wait.hear(), Over):
                 if isinstance(heard, Place):
                     self.log.info("%s", telling.place_in_queue(state, heard.number))
                     continue
-                before, state = state, self._noted(state)
+                before = state
                 state, commands = step(state, heard, self.clock.time(), random.random())  # noqa: S311 - spreads load
                 if not all(isinstance(command, Tell | Stop | Watch) for command in commands):
                     # The worker looks for itself and decides; it is told where we were.
-                    return self._noted(before)
+                    return copied.noted(before)
                 self._carry_out(commands, watcher)
-                self._follow_log(state, heard)
+                copied.keep_up(state, heard.observation if isinstance(heard, Seen) else None)
                 _tell_pending(before, state, self.clock.time())
                 wait.goes_on(state.status, _until(commands))
-            return self._noted(state)
+            return copied.noted(state)
         finally:
             wait.close()
-            if self._following:
-                self._following.close()
+            copied.close()
 
     def _carry_out(self, commands: Iterable[Command], watcher: Watcher) -> None:
         for command in commands:
@@ -155,25 +153,6 @@ class SageMakerPreferTrigger(BaseTrigger):
                 (self.log.warning if command.warning else self.log.info)("%s", command.text)
             elif isinstance(command, Stop):
                 watcher.stop(command, self.log)
-
-    def _follow_log(self, state: State, heard: Heard) -> None:
-        """Have the lines of a job that runs come into the task's log; a service job's latest attempt has a log anew."""
-        if not self.print_log or state.capacity_at is None or not isinstance(heard, Seen):
-            return
-        name = heard.observation.runs_as if state.is_queued else state.job_name
-        if name is None or (self._following and self._followed == name):
-            return
-        begun = (state.logged_until, state.logged_streams) if self._following is None else (None, None)
-        if self._following:
-            self._following.close()
-        self._followed = name
-        self._following = logs_for(self.connection).follow(log_group(state.kind), name, self._print, *begun)
-
-    def _print(self, line: str) -> None:
-        self.log.info("%s", line)
-
-    def _noted(self, state: State) -> State:
-        return self._following.noted(state) if self._following else state
 
     async def _sleep_until(self, instant: float) -> None:
         while (left := instant - self.clock.time()) > 0:

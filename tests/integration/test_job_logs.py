@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 import structlog
 
+from airflow_sm_prefer.clock import SystemClock
 from airflow_sm_prefer.sandbox.server import SandboxServer
 from airflow_sm_prefer.triggers import job_logs
 from airflow_sm_prefer.triggers.connection import Connection
@@ -43,12 +44,12 @@ async def test_lines_of_two_jobs_reach_the_logs_of_their_tasks_over_the_wire() -
         logs = await asyncio.to_thread(aws.client, server.endpoint_url, "logs")
         now = round(time.time() * 1000) - 60_000
         with structlog.testing.capture_logs(processors=[structlog.contextvars.merge_contextvars]) as seen:
-            followings = []
+            followings, clock = [], SystemClock()
             for number, job in enumerate(("job-a", "job-b"), start=1):
                 # What Airflow does for each trigger, and tells the lines of the process apart by.
                 structlog.contextvars.bind_contextvars(trigger_id=number)
                 write_line = structlog.get_logger("task").info
-                followings.append(job_logs.logs_for(Connection()).follow(GROUP, job, write_line))
+                followings.append(job_logs.logs_for(Connection(), clock).follow(GROUP, job, write_line))
             structlog.contextvars.unbind_contextvars("trigger_id")
             for host in (1, 2):
                 await asyncio.to_thread(write, logs, f"job-a/algo-{host}-1", f"a{host}", at=now)

@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 
 from airflow_sm_prefer.aws.pacing import TokenBucket
-from airflow_sm_prefer.clock import FakeClock
+from airflow_sm_prefer.clock import FakeClock, SystemClock
 from airflow_sm_prefer.triggers import job_logs
 from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.job_logs import JobLogs, logs_for
@@ -251,9 +251,10 @@ async def test_who_reads_on_is_told_where(aws: CloudWatch, clock: FakeClock) -> 
 
 
 async def test_one_reader_serves_a_connection_and_real_waits_end_with_news() -> None:
-    logs = logs_for(Connection())
-    assert logs_for(Connection()) is logs
-    assert logs_for(Connection(region_name="eu-west-1")) is not logs
+    clock = SystemClock()
+    logs = logs_for(Connection(), clock)
+    assert logs_for(Connection(), clock) is logs
+    assert logs_for(Connection(region_name="eu-west-1"), clock) is not logs
     waiting = asyncio.ensure_future(logs._news_or(60))
     await asyncio.sleep(0)
     logs._news.set()
@@ -264,7 +265,7 @@ async def test_one_reader_serves_a_connection_and_real_waits_end_with_news() -> 
 
 def test_a_loop_that_is_over_leaves_nothing() -> None:
     async def in_a_loop() -> Any:
-        return logs_for(Connection())
+        return logs_for(Connection(), SystemClock())
 
     first, second = asyncio.run(in_a_loop()), asyncio.run(in_a_loop())
     assert first is not second
@@ -276,9 +277,9 @@ def test_the_budget_is_this_triggerers_share_and_a_wrong_one_fails_nothing(
 ) -> None:
     monkeypatch.setenv("AIRFLOW__SM_PREFER__LOG_RATE", "2")
     monkeypatch.setenv("AIRFLOW__SM_PREFER__TRIGGERERS", "4")
-    assert waits_of(job_logs._bucket.__wrapped__(), 3)[-1] == pytest.approx(4.0, abs=0.5)
+    assert waits_of(job_logs._bucket(FakeClock()), 3)[-1] == pytest.approx(4.0, abs=0.5)
     monkeypatch.setenv("AIRFLOW__SM_PREFER__LOG_RATE", "much")
-    assert waits_of(job_logs._bucket.__wrapped__(), 3)[-1] == pytest.approx(2.0, abs=0.5)
+    assert waits_of(job_logs._bucket(FakeClock()), 3)[-1] == pytest.approx(2.0, abs=0.5)
     assert "[sm_prefer] log_rate is 'much'" in caplog.text
 
 
