@@ -74,8 +74,12 @@ demo-stop: .venv/.ready
 lock:
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
-	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --extra dev \
-		--generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --extra celery \
+		--extra dev --generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) \
+		--output-file requirements.lock
+	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --extra celery \
+		--constraint requirements.lock --generate-hashes --no-header --no-annotate \
+		--output-file requirements-image.lock
 	build/lock/bin/uv pip compile --group pyproject.toml:clients --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file requirements-clients.lock
 	rm -rf build/lock
