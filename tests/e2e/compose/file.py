@@ -52,10 +52,21 @@ def read(variables: Mapping[str, str] | None = None) -> dict[str, Any]:
     given = variables or {}
 
     def value(found: re.Match[str]) -> str:
-        return given.get(found["name"]) or found["default"] if found["name"] else "$"
+        return (given.get(found["name"]) or found["default"]) if found["name"] else "$"
 
-    # A comment may speak of variables, and of nothing that YAML would trip over.
-    return yaml.safe_load(_VARIABLE.sub(value, FILE.read_text()))
+    return _put_in(yaml.safe_load(FILE.read_text()), value)
+
+
+def _put_in(said: Any, value: Callable[[re.Match[str]], str]) -> Any:
+    """Put values in as Compose does: into the texts of the file that was read, so that an empty one is a text too."""
+    match said:
+        case dict():
+            return {key: _put_in(part, value) for key, part in said.items()}
+        case list():
+            return [_put_in(part, value) for part in said]
+        case str():
+            return _VARIABLE.sub(value, said)
+    return said
 
 
 def services(variables: Mapping[str, str] | None = None) -> dict[str, Service]:

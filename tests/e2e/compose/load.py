@@ -92,7 +92,10 @@ class Load:
         for job in mine:
             jobs[job["tags"][TASK_TAG]].append(job["status"])
         return Outcome(
-            self._states(), jobs, [job["name"] for job in mine if job["live"]], {run: self._held(run) for run in self._runs}
+            self._states(),
+            jobs,
+            [job["name"] for job in mine if job["live"]],
+            {run: self._held(run) for run in self._runs},
         )
 
     def _states(self) -> dict[str, str | None]:

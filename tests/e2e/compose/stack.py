@@ -163,7 +163,7 @@ class Stack:
     # -- what stands for the containers
 
     def _lay_out(self) -> None:
-        """Make what the image and the volumes have in Airflow's home, with the DAGs of the tests and the nightly one."""
+        """Make what Airflow's home has in the image, with the tests' DAG and the nightly one."""
         self.logs.mkdir(parents=True)
         shutil.copytree(ROOT / "deploy" / "compose", self.home / "config")
         dags = shutil.copytree(DAGS, self.home / "dags", ignore=shutil.ignore_patterns("__pycache__"))
