@@ -30,8 +30,7 @@ def outcome(stack: Stack) -> Outcome:
     """What came of all runs, whose triggers one triggerer has left to the other."""
     load = Load(stack, RUNS)
     load.begin()
-    load.until_jobs(RUNS // 2, 180)
-    stack.kill("triggerer-1")
+    stack.kill(load.busy_triggerer(jobs=RUNS // 2, seconds=180))
     load.until_over(300)
     return load.outcome()
 

@@ -73,8 +73,7 @@ def main() -> None:
         load = Load(stack, asked.runs)
         load.begin()
         if asked.kills == "triggerer":
-            load.until_jobs(asked.runs // 2, OVER_SECONDS)
-            stack.kill("triggerer-1")
+            stack.kill(load.busy_triggerer(asked.runs // 2, OVER_SECONDS))
         elif asked.kills == "random":
             with kills(stack, asked.seed) as killed:
                 time.sleep(asked.kill_seconds)

@@ -11,6 +11,7 @@ from typing import Any
 
 from airflow_sm_prefer.cli.demo.report import worker_seconds
 from tests.e2e.compose.stack import Stack
+from tests.e2e.conftest import until
 
 DAG_ID, OURS, EMPTY = "load", "train", "empty"
 TASK_TAG = "sm-prefer:task"
@@ -77,9 +78,15 @@ class Load:
         for run in self._runs:
             self._stack.airflow.begin(DAG_ID, run)
 
-    def until_jobs(self, count: int, seconds: float) -> None:
-        """Wait until so many jobs have been made."""
-        self._until(lambda: len(self._stack.sandbox.jobs()) >= count, f"{count} jobs", seconds)
+    def busy_triggerer(self, jobs: int, seconds: float) -> str:
+        """Wait until so many jobs have been made, and return the service that most of the sleeping tasks are with."""
+        self._until(lambda: len(self._stack.sandbox.jobs()) >= jobs, f"{jobs} jobs", seconds)
+        return str(until(self._most_used_triggerer))
+
+    def _most_used_triggerer(self) -> str | None:
+        sleeping = self._stack.airflow.all_instances(DAG_ID, state="deferred")
+        hosts = Counter(one["triggerer_job"]["hostname"] for one in sleeping if one.get("triggerer_job"))
+        return hosts.most_common(1)[0][0] if hosts else None
 
     def until_over(self, seconds: float) -> None:
         """Wait until every run has ended."""
@@ -99,7 +106,8 @@ class Load:
         )
 
     def _states(self) -> dict[str, str | None]:
-        return {run: self._stack.airflow.run(DAG_ID, run).get("state") for run in self._runs}
+        known = self._stack.airflow.run_states(DAG_ID)
+        return {run: known.get(run) for run in self._runs}
 
     def _held(self, run: str) -> tuple[float, float]:
         """Return how long a run's tasks held slots, by Airflow's event log."""
