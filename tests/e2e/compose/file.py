@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ class Service:
         environment: What that sees, besides the image's own.
         check: What tells whether it is healthy; empty for one that ends.
         needs: What it waits for, and in which condition each has to be.
+        open_files: How many files each of its processes may have open, if that is said.
     """
 
     name: str
@@ -35,15 +36,15 @@ class Service:
     environment: Mapping[str, str]
     check: Sequence[str]
     needs: Mapping[str, str]
+    open_files: int | None = None
 
     def rewritten(self, rewrite: Callable[[str], str]) -> Service:
         """Return it with every text that it runs and sees put through a function."""
-        return Service(
-            self.name,
-            [rewrite(word) for word in self.command],
-            {name: rewrite(value) for name, value in self.environment.items()},
-            [rewrite(word) for word in self.check],
-            self.needs,
+        return replace(
+            self,
+            command=[rewrite(word) for word in self.command],
+            environment={name: rewrite(value) for name, value in self.environment.items()},
+            check=[rewrite(word) for word in self.check],
         )
 
 
@@ -77,7 +78,8 @@ def services(variables: Mapping[str, str] | None = None) -> dict[str, Service]:
 def _service(name: str, said: Mapping[str, Any]) -> Service:
     environment = {key: str(value) for key, value in said.get("environment", {}).items()}
     needs = {needed: how["condition"] for needed, how in said.get("depends_on", {}).items()}
-    return Service(name, shlex.split(said.get("command", "")), environment, _check(said["healthcheck"]), needs)
+    command, open_files = shlex.split(said.get("command", "")), said.get("ulimits", {}).get("nofile", {}).get("hard")
+    return Service(name, command, environment, _check(said["healthcheck"]), needs, open_files)
 
 
 def _check(said: Mapping[str, Any]) -> Sequence[str]:

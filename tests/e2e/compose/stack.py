@@ -12,8 +12,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import psutil
 
 from airflow_sm_prefer.cli.demo import ports, processes
 from airflow_sm_prefer.cli.demo.environment import without_foreign
@@ -45,18 +48,30 @@ class Stack:
 
     Args:
         folder: Where it lives; stands for the image's home of Airflow.
-        variables: Of the compose file, where they aren't to be as it says.
+        only: The services to start, if not all.
+        sandbox: What starts a sandbox, given its port, instead of the file's.
     """
 
-    def __init__(self, folder: Path, variables: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        only: Collection[str] | None = None,
+        sandbox: Callable[[int], Sequence[str]] | None = None,
+    ) -> None:
         self.home, self.logs = folder / "airflow", folder / "logs"
         self._ports = dict(zip(PORTS, _free_ports(len(PORTS)), strict=True))
         self._database = PostgreSQL(int(self._ports["5432"]))
-        told = file.services(variables)
+        told = file.services()
         self._broker = Broker(folder / "redis", int(self._ports["6379"]), told["redis"].command[1:])
         self.services: dict[str, Service] = {
-            name: service.rewritten(self._here) for name, service in told.items() if name not in GIVEN
+            name: service.rewritten(self._here)
+            for name, service in told.items()
+            if name not in GIVEN and (only is None or name in only)
         }
+        if sandbox:
+            program = sandbox(int(self._ports["4580"]))
+            self.services["sandbox"] = replace(self.services["sandbox"], command=program)
         self._running: dict[str, processes.Service] = {}
         self._done: set[str] = set(GIVEN)
         self.airflow = Clicks(self._address("8080"))
@@ -93,7 +108,15 @@ class Stack:
         if not service.check:
             # In the shell's words, since only a parent hears how a process has ended.
             command = ["/bin/sh", "-c", '"$@"; echo $? > "$0"', str(self._ending(name)), *command]
-        self._running[name] = processes.start(name, command, self._environment(service), self.home, log)
+        self._running[name] = processes.start(name, command, self.environment(name), self.home, log)
+        if service.open_files:
+            limit = (service.open_files, service.open_files)
+            psutil.Process(self._running[name].pid).rlimit(psutil.RLIMIT_NOFILE, limit)
+
+    def processes(self, name: str) -> list[psutil.Process]:
+        """Return the processes of a service."""
+        leader = psutil.Process(self._running[name].pid)
+        return [leader, *leader.children(recursive=True)]
 
     def restart_ended(self) -> None:
         """Start again what has ended by itself, as ``restart: unless-stopped`` does."""
@@ -109,7 +132,7 @@ class Stack:
         with (self.logs / f"{name}.health.log").open("ab") as log:
             done = subprocess.run(
                 command,
-                env=self._environment(service),
+                env=self.environment(name),
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -171,7 +194,8 @@ class Stack:
         for name in (".airflowignore", "nightly_training.py"):
             shutil.copy(ROOT / "dags" / name, dags)
 
-    def _environment(self, service: Service) -> dict[str, str]:
+    def environment(self, name: str) -> dict[str, str]:
+        """Return what a service sees."""
         return {
             **without_foreign(os.environ),
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
@@ -179,7 +203,7 @@ class Stack:
             "NO_PROXY": "127.0.0.1,localhost",
             "AIRFLOW_HOME": str(self.home),
             "PYTHONUNBUFFERED": "1",
-            **service.environment,
+            **self.services[name].environment,
         }
 
     def _program(self, name: str) -> str:

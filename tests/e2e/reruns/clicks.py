@@ -83,6 +83,11 @@ class Clicks(AirflowApi):
         answer = self._get(f"/dags/{dag_id}/dagRuns/~/taskInstances", state=state, limit=100) or {}
         return list(answer.get("task_instances", []))
 
+    def count_instances(self, dag_id: str, state: str) -> int:
+        """Return how many task instances of all of a DAG's runs are in a state."""
+        answer = self._get(f"/dags/{dag_id}/dagRuns/~/taskInstances", state=state, limit=1) or {}
+        return int(answer["total_entries"])
+
     def state(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> str | None:
         """Return a task instance's state; None while it has none."""
         found = self.instance(dag_id, run_id, task_id, map_index)

@@ -29,6 +29,6 @@ JOB: dict[str, Any] = {
 # A worker that is killed takes its task along, and Airflow tries it again.
 TRIES = {"retries": 3, "retry_delay": timedelta(seconds=1)}
 
-with DAG("load", schedule=None, max_active_runs=64, default_args=TRIES, is_paused_upon_creation=False):
-    SageMakerPreferTrainingOperator(task_id="train", config=JOB, prefer=["ml.g6.xlarge", "ml.g5.xlarge"])
+with DAG("load", schedule=None, max_active_runs=64, default_args=TRIES, is_paused_upon_creation=False) as dag:
+    train = SageMakerPreferTrainingOperator(task_id="train", config=JOB, prefer=["ml.g6.xlarge", "ml.g5.xlarge"])
     SleepOperator(task_id="empty", seconds=SECONDS)
