@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -110,8 +111,9 @@ class Stack:
             command = ["/bin/sh", "-c", '"$@"; echo $? > "$0"', str(self._ending(name)), *command]
         self._running[name] = processes.start(name, command, self.environment(name), self.home, log)
         if service.open_files:
-            limit = (service.open_files, service.open_files)
-            psutil.Process(self._running[name].pid).rlimit(psutil.RLIMIT_NOFILE, limit)
+            # As many as the file says, or this machine lets us.
+            limit = min(service.open_files, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+            resource.prlimit(self._running[name].pid, resource.RLIMIT_NOFILE, (limit, limit))
 
     def processes(self, name: str) -> list[psutil.Process]:
         """Return the processes of a service."""
