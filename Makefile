@@ -8,7 +8,7 @@ BIN := .venv/bin
 CLIENTS := .venv-clients/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 
-.PHONY: test test-fast test-clients test-reruns sequences check demo demo-stop lock clean
+.PHONY: test test-fast test-clients test-compose test-reruns sequences check demo demo-stop lock clean
 
 # Locked requirements first, with their hashes; then the package itself, without its dependencies:
 # pip refuses hashes together with an editable install.
@@ -50,6 +50,13 @@ sequences: .venv/.ready
 	$(BIN)/python -m tests.e2e.reruns.sequences --count $(COUNT) --seed $(SEED) --database $(DATABASE) \
 		--dags $(DAGS)
 
+# Fifty runs at once on what docker-compose.yaml starts, as processes, whose services are killed meanwhile: KILLS is
+# random, triggerer or none.
+KILLS ?= random
+RUNS ?= 50
+test-compose: .venv/.ready
+	$(BIN)/python -m tests.e2e.compose.kills --kills $(KILLS) --seed $(SEED) --runs $(RUNS)
+
 test-clients: .venv/.ready .venv-clients/.ready
 	$(BIN)/python -m pytest tests/integration/test_sandbox_with_sdk.py tests/integration/test_sandbox_with_cli.py
 
@@ -74,8 +81,12 @@ demo-stop: .venv/.ready
 lock:
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check uv
-	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --extra dev \
-		--generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file requirements.lock
+	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --extra celery \
+		--extra dev --generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) \
+		--output-file requirements.lock
+	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --extra celery \
+		--constraint requirements.lock --generate-hashes --no-header --no-annotate \
+		--output-file requirements-image.lock
 	build/lock/bin/uv pip compile --group pyproject.toml:clients --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file requirements-clients.lock
 	rm -rf build/lock

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
 from airflow.providers.common.compat.sdk import AirflowNotFoundException
+from botocore.loaders import Loader, create_loader
 
 from airflow_sm_prefer.aws.client_config import with_defaults
 from airflow_sm_prefer.aws.failures import CALL_ERRORS
@@ -34,6 +35,16 @@ if TYPE_CHECKING:
     from airflow_sm_prefer.aws.quotas import QuotasApi
     from airflow_sm_prefer.aws.routed import RoutedJobs
     from airflow_sm_prefer.aws.service_jobs import ServiceJobsApi
+
+
+@cache
+def _data(path: str | None) -> Loader:
+    """Return what reads botocore's models and endpoints: once for all clients, and once for a worker that then forks.
+
+    Args:
+        path: Where else to look, as ``AWS_DATA_PATH`` says.
+    """
+    return create_loader(path)
 
 
 class SageMakerPreferHook(AwsBaseHook):
@@ -76,6 +87,11 @@ class SageMakerPreferHook(AwsBaseHook):
     def config(self) -> Config:
         """The configuration of every client: the user's, and ours where it says nothing."""
         return with_defaults(super().config)
+
+    @cached_property
+    def conn(self) -> Any:
+        """The SageMaker client."""
+        return self.client_for("sagemaker")
 
     def jobs(self, kind: JobKind) -> JobsApi | RoutedJobs:
         """Return the calls about jobs of one kind.
@@ -205,7 +221,10 @@ class SageMakerPreferHook(AwsBaseHook):
 
     @cached_property
     def _session(self) -> Any:
-        return self.get_session(region_name=self.region_name)
+        session: Any = self.get_session(region_name=self.region_name)
+        core = session._session  # boto3 lets nobody say which loader to use
+        core.register_component("data_loader", _data(core.get_config_variable("data_path")))
+        return session
 
     def _require_connection(self, conn_id: str) -> None:
         try:

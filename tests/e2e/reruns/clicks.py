@@ -73,6 +73,21 @@ class Clicks(AirflowApi):
         answer = self._get("/jobs", job_type=job_type, is_alive="true") or {}
         return [str(job["hostname"]) for job in answer.get("jobs", [])]
 
+    def run_states(self, dag_id: str) -> dict[str, str]:
+        """Return the states of a DAG's runs by their ids, of a hundred at most."""
+        answer = self._get(f"/dags/{dag_id}/dagRuns", limit=100) or {}
+        return {run["dag_run_id"]: run["state"] for run in answer.get("dag_runs", [])}
+
+    def all_instances(self, dag_id: str, *, state: str) -> list[dict[str, Any]]:
+        """Return the task instances of all of a DAG's runs that are in a state, a hundred at most."""
+        answer = self._get(f"/dags/{dag_id}/dagRuns/~/taskInstances", state=state, limit=100) or {}
+        return list(answer.get("task_instances", []))
+
+    def count_instances(self, dag_id: str, state: str) -> int:
+        """Return how many task instances of all of a DAG's runs are in a state."""
+        answer = self._get(f"/dags/{dag_id}/dagRuns/~/taskInstances", state=state, limit=1) or {}
+        return int(answer["total_entries"])
+
     def state(self, dag_id: str, run_id: str, task_id: str, map_index: int = -1) -> str | None:
         """Return a task instance's state; None while it has none."""
         found = self.instance(dag_id, run_id, task_id, map_index)

