@@ -135,7 +135,14 @@ def measure(plan: Plan, machine: Lags) -> dict[str, Any]:
             with working("waiting", own, _environment(home, url, events=plan.events), home / "waiting.log") as waiting:
                 seen = _Measuring(plan, endpoint, waiting, machine).run()
         lines = (home / "waiting.log").read_text().splitlines()
-        return {"plan": asdict(plan), "title": plan.title, **seen, "log_lines": len(lines), "log_ends": lines[-5:]}
+        return {
+            "plan": asdict(plan),
+            "title": plan.title,
+            "forced_seconds": plan.forced_seconds,
+            **seen,
+            "log_lines": len(lines),
+            "log_ends": lines[-5:],
+        }
 
 
 def _environment(home: Path, url: str = "", *, events: bool = False) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Triggers as a triggerer has them: made of the JSON that a deferral has left. For a process with Airflow's settings."""
+"""Triggers as a triggerer has them: made of the JSON that a deferral has left. Needs Airflow's settings."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MAKERS = {"ours": ours, "theirs": theirs}
 
 
 def _model(trigger: BaseTrigger) -> tuple[str, str]:
-    """Return a trigger's stored form, and its job's name; another job's differs in that alone, which is in the ARN too."""
+    """Return a trigger's stored form, and its job's name, which is in the ARN too; another job's differs in that alone."""
     _, arguments = trigger.serialize()
     return json.dumps(arguments), arguments["state"]["job_name"]
 

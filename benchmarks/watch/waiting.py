@@ -56,7 +56,8 @@ class Waiting:
         heart.cancel()
 
     async def _warm_up(self) -> None:
-        """Make clients and whatever is made once, by waiting for jobs that are over soon."""
+        """Make clients and whatever is made once, by waiting for jobs that are over soon, and a line in the log."""
+        self._make(self._warm[0]).log.info("Waiting for %d jobs.", self._count)
         before = time.process_time()
         await asyncio.sleep(IDLE_SECONDS)
         self._idle_share = (time.process_time() - before) / IDLE_SECONDS
