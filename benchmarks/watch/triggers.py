@@ -49,7 +49,7 @@ MAKERS = {"ours": ours, "theirs": theirs}
 
 
 def _model(trigger: BaseTrigger) -> tuple[str, str]:
-    """Return a trigger's stored form, and its job's name, which is in the ARN too; another job's differs in that alone."""
+    """Return a trigger's stored form, and its job's name: another's differs in that alone, which is in the ARN too."""
     _, arguments = trigger.serialize()
     return json.dumps(arguments), arguments["state"]["job_name"]
 
