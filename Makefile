@@ -81,7 +81,7 @@ JOBS ?= 100 300 1000
 SECONDS ?= 150
 bench: .venv-bench/.ready
 	$(BENCH)/python -m benchmarks.watch $(if $(QUICK),--quick,--jobs $(JOBS) --seconds $(SECONDS) \
-		--results docs/benchmarks/results.json --plots docs/benchmarks)
+		--into docs/benchmarks)
 
 # KEEP=1 leaves it running; make demo-stop ends it then.
 demo: .venv/.ready

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from benchmarks.watch.measurement import Plan, measure
 from benchmarks.watch.meters import Lags, watch_machine
-from benchmarks.watch.report import machine, plot, print_table
+from benchmarks.watch.page import machine, plot, write_page
+from benchmarks.watch.report import print_table
 
 WAYS = {"unindexed": {}, "indexed": {"indexed": True}, "events": {"events": True}}
 """How our trigger hears of an end: by Lists as AWS may filter them at worst, at best, and by events besides."""
@@ -37,8 +41,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--settings", type=json.loads, default={}, help="the endpoint's, as a JSON object")
     parser.add_argument("--profile", help="where to leave the profile of each waiting process; figures suffer")
     parser.add_argument("--quick", action="store_true", help="a minute's look: 50 jobs, a few seconds")
-    parser.add_argument("--results", type=Path, help="a JSON file for all that was seen")
-    parser.add_argument("--plots", type=Path, help="a folder for the plots")
+    parser.add_argument("--logs", type=Path, help="a folder for what the waiting processes have said")
+    parser.add_argument("--note", default="", help="what else is to be known of the machine")
+    parser.add_argument("--into", type=Path, help="a folder for all that was seen, the plots, and a page with them")
     asked = parser.parse_args()
     if asked.quick:
         asked.jobs, asked.ours_jobs, asked.seconds, asked.ending_seconds = [50], [], 10.0, 1.0
@@ -65,17 +70,23 @@ def main() -> None:
     asked = arguments()
     lags = Lags()
     watch_machine(lags)
-    all_seen = []
-    results = {"machine": machine(), "measurements": all_seen}
+    command = f"python -m benchmarks.watch {shlex.join(sys.argv[1:])}"
+    results = {"command": command, "machine": machine(), "note": asked.note, "measurements": []}
     for plan in plans(asked):
         print(f"{plan.title}, {plan.jobs} jobs ...", flush=True)
-        all_seen.append(measure(plan, lags))
-        if asked.results:
-            asked.results.parent.mkdir(parents=True, exist_ok=True)
-            asked.results.write_text(json.dumps(results, indent=1) + "\n")
-    print_table(all_seen)
-    if asked.plots:
-        plot(all_seen, asked.plots)
+        results["measurements"].append(measure(plan, lags, asked.logs))
+        if asked.into:
+            keep(results, asked.into)
+    print_table(results["measurements"])
+    if asked.into:
+        plot(results["measurements"], asked.into)
+        write_page(results, asked.into)
+
+
+def keep(results: dict[str, Any], folder: Path) -> None:
+    """Keep what was seen so far: a measurement takes minutes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -118,12 +119,13 @@ def working(module: str, options: Mapping[str, Any], environment: Mapping[str, s
         worker.close()
 
 
-def measure(plan: Plan, machine: Lags) -> dict[str, Any]:
+def measure(plan: Plan, machine: Lags, logs: Path | None = None) -> dict[str, Any]:
     """Measure, and return what was seen, as JSON has it.
 
     Args:
         plan: What.
         machine: What beats in this process meanwhile.
+        logs: A folder for what the waiting process has said.
     """
     with tempfile.TemporaryDirectory(prefix="sm-prefer-bench-") as name:
         home = Path(name)
@@ -134,15 +136,13 @@ def measure(plan: Plan, machine: Lags) -> dict[str, Any]:
             own = {"side": plan.side, "jobs": plan.jobs, "mixed": plan.mixed, "profile": plan.profile}
             with working("waiting", own, _environment(home, url, events=plan.events), home / "waiting.log") as waiting:
                 seen = _Measuring(plan, endpoint, waiting, machine).run()
-        lines = (home / "waiting.log").read_text().splitlines()
-        return {
-            "plan": asdict(plan),
-            "title": plan.title,
-            "forced_seconds": plan.forced_seconds,
-            **seen,
-            "log_lines": len(lines),
-            "log_ends": lines[-5:],
-        }
+        with (home / "waiting.log").open() as log:
+            lines = sum(1 for _ in log)
+        if logs is not None:
+            logs.mkdir(parents=True, exist_ok=True)
+            shutil.copy(home / "waiting.log", logs / f"{plan.side}-{plan.jobs}.log")
+        own = {"title": plan.title, "forced_seconds": plan.forced_seconds, "log_lines": lines}
+        return {"plan": asdict(plan), **own, **seen}
 
 
 def _environment(home: Path, url: str = "", *, events: bool = False) -> dict[str, str]:
