@@ -21,8 +21,8 @@ _PAGE = """\
 {memory_gb} GB, {system}, load {load_before:.1f} before; Python {python}, {versions}. {note}
 
 Triggers wait in one event loop, as in a triggerer; all begin in the same second. The endpoint is a process of its own:
-the sandbox, with SageMaker's limits (2 List and 5 Describe calls a second for the whole account). Each trigger, ours and
-the Amazon provider's, is told to look every 30 s. Each row is a measurement of its own; one follows the other.
+the sandbox, with SageMaker's limits (2 List and 5 Describe calls a second for the whole account). Each trigger, be it
+ours or the Amazon provider's, is told to look every 30 s. Each row is a measurement of its own; one follows the other.
 
 {table}
 
