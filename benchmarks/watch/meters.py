@@ -23,27 +23,38 @@ def percentile(values: Sequence[float], share: float) -> float | None:
 
 
 class Lags:
-    """By how much each beat of a heart came late, in seconds."""
+    """By how much each beat of a heart came late, and what the thread had of a processor meanwhile, in seconds."""
 
     def __init__(self) -> None:
-        self._lags = array("f")
+        self._lags, self._busy = array("f"), array("f")
 
-    def beat(self, due: float, now: float) -> None:
-        """Note a beat."""
+    def beat(self, due: float, now: float, busy: float) -> None:
+        """Note a beat, and the processor time that this thread has used since the last."""
         self._lags.append(max(0.0, now - due))
+        self._busy.append(busy)
 
     def take(self) -> dict[str, float]:
-        """Return the largest and the 99th percentile of the lags since the last time, in milliseconds."""
+        """Return what there was since the last time, in milliseconds.
+
+        Returns:
+            The largest lag, the 99th percentile of the lags, and the most processor time between two beats: that is
+            what a lag is at least, however many others the machine works for.
+        """
         lags, self._lags = self._lags, array("f")
-        return {"max_ms": 1e3 * max(lags, default=0.0), "p99_ms": 1e3 * (percentile(lags, 0.99) or 0.0)}
+        busy, self._busy = self._busy, array("f")
+        return {
+            "max_ms": 1e3 * max(lags, default=0.0),
+            "p99_ms": 1e3 * (percentile(lags, 0.99) or 0.0),
+            "busy_ms": 1e3 * max(busy, default=0.0),
+        }
 
 
 async def watch_loop(lags: Lags) -> None:
     """Beat in this event loop for ever: whatever holds the loop up makes a beat late."""
     while True:
-        due = time.monotonic() + BEAT_SECONDS
+        due, used = time.monotonic() + BEAT_SECONDS, time.thread_time()
         await asyncio.sleep(BEAT_SECONDS)
-        lags.beat(due, time.monotonic())
+        lags.beat(due, time.monotonic(), time.thread_time() - used)
 
 
 def watch_machine(lags: Lags) -> None:
@@ -51,9 +62,9 @@ def watch_machine(lags: Lags) -> None:
 
     def beat() -> None:
         while True:
-            due = time.monotonic() + BEAT_SECONDS
+            due, used = time.monotonic() + BEAT_SECONDS, time.thread_time()
             time.sleep(BEAT_SECONDS)
-            lags.beat(due, time.monotonic())
+            lags.beat(due, time.monotonic(), time.thread_time() - used)
 
     threading.Thread(target=beat, daemon=True).start()
 

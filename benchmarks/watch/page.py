@@ -32,7 +32,8 @@ ours or the Amazon provider's, is told to look every 30 s. Each row is a measure
 - CPU is the waiting process's; what the meter of stalls takes, as measured before, is subtracted.
 - Memory is the peak over what the process had with one client made.
 - A stall is how late a coroutine that sleeps 5 ms at a time is woken. The machine's is the same in an idle process
-  beside: what the processor had no time for.
+  beside: what the processor had no time for. Busy is the most processor time that the loop's thread used between two
+  such beats: its own share of a stall, whatever else the machine did.
 - End to event: from a job's end at the endpoint to the trigger's event, with 20 jobs ending a second at random; then
   with all that are left ending at once. Forced is how long 2 List calls of 100 jobs a second take for all of them.
 - *Unindexed* is a List that applies LastModifiedTimeAfter and NameContains after it has cut its pages, as it has been

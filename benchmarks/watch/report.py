@@ -52,6 +52,7 @@ FIGURES: Mapping[str, tuple[str, Figure]] = {
     "cpu": ("CPU a job, ms", cpu_a_job),
     "memory": ("memory a job, kB", memory_a_job),
     "stall": ("longest stall, ms", _waiting("stall", "max_ms")),
+    "busy": ("longest stall by the loop's own work, ms", _waiting("stall", "busy_ms")),
     "latency": ("end to event, 20 a second: p99, s", _latency("ending", "p99")),
     "latency_at_once": ("end to event, all at once: p99, s", _latency("ending_at_once", "p99")),
 }
@@ -60,7 +61,14 @@ FIGURES: Mapping[str, tuple[str, Figure]] = {
 
 COLUMNS = (
     *("trigger", "jobs", "calls a second", "in the busiest", "throttled", "CPU a job, ms", "memory a job, kB"),
-    *("stall max/p99, ms", "machine's, ms", "end to event p50/p99/max, s", "all at once, s", "forced, s", "missing"),
+    *(
+        "stall max/p99/busy, ms",
+        "machine's, ms",
+        "end to event p50/p99/max, s",
+        "all at once, s",
+        "forced, s",
+        "missing",
+    ),
 )
 
 
@@ -76,7 +84,7 @@ def cells(seen: Seen) -> list[str]:
         f"{wait['throttled']} ({throttled_share(seen):.0f} %)",
         f"{cpu_a_job(seen):.2f}",
         f"{memory_a_job(seen):.1f}",
-        "/".join(f"{wait['stall'][key]:.0f}" for key in ("max_ms", "p99_ms")),
+        "/".join(f"{wait['stall'][key]:.0f}" for key in ("max_ms", "p99_ms", "busy_ms")),
         f"{wait['machine_stall']['max_ms']:.0f}",
         _times(seen["ending"]),
         _times(seen["ending_at_once"]),
