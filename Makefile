@@ -6,9 +6,10 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3 python;
 	&& { echo $$python; break; }; done)
 BIN := .venv/bin
 CLIENTS := .venv-clients/bin
+BENCH := .venv-bench/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 
-.PHONY: test test-fast test-clients test-compose test-reruns sequences check demo demo-stop lock clean
+.PHONY: test test-fast test-clients test-compose test-reruns sequences check bench demo demo-stop lock clean
 
 # Locked requirements first, with their hashes; then the package itself, without its dependencies:
 # pip refuses hashes together with an editable install.
@@ -32,6 +33,17 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 	$(CLIENTS)/python -m pip --quiet --disable-pip-version-check install --retries 10 --require-hashes \
 		-r requirements-clients.lock
 	@touch .venv-clients/.ready
+
+# The product with the Amazon provider's trigger able to run, and matplotlib: what make bench needs.
+.PHONY: .venv-bench
+.venv-bench: .venv-bench/.ready
+
+.venv-bench/.ready: requirements-bench.lock pyproject.toml .venv/.ready
+	$(BIN)/python -m venv .venv-bench
+	$(BENCH)/python -m pip --quiet --disable-pip-version-check install --retries 10 --require-hashes \
+		-r requirements-bench.lock
+	$(BENCH)/python -m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation --editable .
+	@touch .venv-bench/.ready
 
 # A file's tests stay together: some share a server, or an Airflow, that takes long to come up.
 test: .venv/.ready
@@ -70,6 +82,14 @@ check: .venv/.ready
 	$(BIN)/lint-imports
 	$(BIN)/cfn-lint deploy/*.yaml
 
+# Our trigger beside the Amazon provider's, for each number of jobs; about half an hour. QUICK=1 is a minute's look, and
+# leaves docs/benchmarks as it is.
+JOBS ?= 100 300 1000
+SECONDS ?= 150
+bench: .venv-bench/.ready
+	$(BENCH)/python -m benchmarks.watch $(if $(QUICK),--quick,--jobs $(JOBS) --seconds $(SECONDS) \
+		--into docs/benchmarks)
+
 # KEEP=1 leaves it running; make demo-stop ends it then.
 demo: .venv/.ready
 	@$(BIN)/sm-prefer demo $(if $(KEEP),--keep)
@@ -87,9 +107,11 @@ lock:
 	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --extra celery \
 		--constraint requirements.lock --generate-hashes --no-header --no-annotate \
 		--output-file requirements-image.lock
+	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --group bench \
+		--generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file requirements-bench.lock
 	build/lock/bin/uv pip compile --group pyproject.toml:clients --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file requirements-clients.lock
 	rm -rf build/lock
 
 clean:
-	rm -rf .venv .venv-clients .demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-clients .venv-bench .demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
