@@ -22,7 +22,7 @@ from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.job_logs import Following, logs_for
 from airflow_sm_prefer.triggers.kill import is_by_a_person, stop_if_abandoned
 from airflow_sm_prefer.triggers.turnstile import turnstile
-from airflow_sm_prefer.triggers.waits import Heard, Over, Place
+from airflow_sm_prefer.triggers.waits import Over, Place
 from airflow_sm_prefer.triggers.watch import Watcher, watcher_for
 
 #: Airflow loses a task whose trigger fires while its deferral is still being written down
@@ -130,6 +130,9 @@ class SageMakerPreferTrigger(BaseTrigger):
         wait = watcher.watch(state.handle, state.submitted, due, self.poll_interval)
         wait.status = state.status
         try:
+            self._follow_log(state, None if state.is_queued else state.job_name)
+            if self._is_log_due(state):
+                wait.status = ""  # which run of the service job has the log, a Describe tells
             while not isinstance(heard := await wait.hear(), Over):
                 if isinstance(heard, Place):
                     self.log.info("%s", telling.place_in_queue(state, heard.number))
@@ -140,7 +143,8 @@ class SageMakerPreferTrigger(BaseTrigger):
                     # The worker looks for itself and decides; it is told where we were.
                     return self._noted(before)
                 self._carry_out(commands, watcher)
-                self._follow_log(state, heard)
+                if isinstance(heard, Seen):
+                    self._follow_log(state, heard.observation.runs_as if state.is_queued else state.job_name)
                 _tell_pending(before, state, self.clock.time())
                 wait.goes_on(state.status, _until(commands))
             return self._noted(state)
@@ -156,12 +160,14 @@ class SageMakerPreferTrigger(BaseTrigger):
             elif isinstance(command, Stop):
                 watcher.stop(command, self.log)
 
-    def _follow_log(self, state: State, heard: Heard) -> None:
+    def _is_log_due(self, state: State) -> bool:
+        return self.print_log and state.capacity_at is not None and self._following is None
+
+    def _follow_log(self, state: State, name: str | None) -> None:
         """Have the lines of a job that runs come into the task's log; a service job's latest attempt has a log anew."""
-        if not self.print_log or state.capacity_at is None or not isinstance(heard, Seen):
+        if not self.print_log or state.capacity_at is None or name is None:
             return
-        name = heard.observation.runs_as if state.is_queued else state.job_name
-        if name is None or (self._following and self._followed == name):
+        if self._following and self._followed == name:
             return
         begun = (state.logged_until, state.logged_streams) if self._following is None else (None, None)
         if self._following:

@@ -36,20 +36,21 @@ class Wait:
 
     Args:
         handle: What AWS calls the job by.
+        due: When it is to be looked at whatever happens.
         close: Called when the trigger waits no more.
-        set_due: Called with the instant at which the job is to be looked at whatever happens.
+        set_due: Called when that has changed.
     """
 
     __slots__ = ("_close", "_heard", "_listener", "_set_due", "due", "handle", "is_worried", "status")
 
-    def __init__(self, handle: str, close: Callable[[Wait], None], set_due: Callable[[Wait], None]) -> None:
+    def __init__(self, handle: str, due: float, close: Callable[[Wait], None], set_due: Callable[[Wait], None]) -> None:
         self.handle = handle
         #: The status of the job that the task's log has told last.
         self.status = ""
-        #: Whether it has heard that the job can't be seen, and not yet that it can be again.
+        #: Whether it has heard that no job can be seen, and not yet that they can be again.
         self.is_worried = False
         #: When the job is to be looked at whatever happens.
-        self.due: float | None = None
+        self.due = due
         self._close, self._set_due = close, set_due
         self._heard: deque[Heard] = deque()
         self._listener: asyncio.Future[None] | None = None
@@ -124,7 +125,6 @@ class Waits:
     def put(self, handle: str, heard: Heard) -> None:
         """Let those hear something who wait for a job."""
         for wait in self._by_handle.get(handle, ()):
-            wait.is_worried = isinstance(heard, Unseen)
             wait.put(heard)
 
     async def worry(self, unseen: Unseen) -> None:
@@ -132,7 +132,10 @@ class Waits:
         await self._put_all(list(self), unseen)
 
     async def reassure(self) -> None:
-        """Let those who have heard that their jobs can't be seen hear that they can."""
+        """Let those who have heard that no job can be seen hear that they can.
+
+        That says nothing about a job that can't be described while others are seen: such a one may be gone.
+        """
         await self._put_all([wait for wait in self if wait.is_worried], Glimpsed())
 
     async def _put_all(self, waits: Iterable[Wait], heard: Heard) -> None:
