@@ -51,6 +51,14 @@ class Connection:
         )
 
 
+_known: dict[str, Connection] = {}
+
+
+def the_same(connection: Connection) -> Connection:
+    """Return this process's own of all equal connections, so that thousands of triggers hold one."""
+    return _known.setdefault(connection.key, connection)
+
+
 _jobs: dict[tuple[str, JobKind], JobsApi | RoutedJobs] = {}
 _making = threading.Lock()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import random
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -12,16 +13,18 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import StateUnreadable
+from airflow_sm_prefer.model.job import Observation
 from airflow_sm_prefer.placement import budget, telling
-from airflow_sm_prefer.placement.events import Command, Seen, Stop, Tell, Watch
+from airflow_sm_prefer.placement.events import Command, Glimpsed, Seen, Stop, Tell, Unseen, Watch
 from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.state import Phase, State
 from airflow_sm_prefer.triggers import metrics
-from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.connection import Connection, the_same
 from airflow_sm_prefer.triggers.copied_log import CopiedLog
+from airflow_sm_prefer.triggers.crowd import crowd
 from airflow_sm_prefer.triggers.kill import is_by_a_person, stop_if_abandoned
 from airflow_sm_prefer.triggers.turnstile import turnstile
-from airflow_sm_prefer.triggers.waits import Over, Place
+from airflow_sm_prefer.triggers.waits import Over, Place, Wait
 from airflow_sm_prefer.triggers.watch import Watcher, watcher_for
 
 #: Airflow loses a task whose trigger fires while its deferral is still being written down
@@ -64,12 +67,13 @@ class SageMakerPreferTrigger(BaseTrigger):
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         del later
-        self.state = dict(state)
+        self._state = json.dumps(dict(state))
         self.task_digest = task
         self.poll_interval = poll_interval
-        self.connection = Connection(aws_conn_id, region_name, verify, botocore_config)
+        self.connection = the_same(Connection(aws_conn_id, region_name, verify, botocore_config))
         self.print_log = print_log
         self._killed = False
+        self._copied: CopiedLog | None = None
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return what makes this trigger again: plain JSON types, no request and no secret."""
@@ -82,35 +86,39 @@ class SageMakerPreferTrigger(BaseTrigger):
         }
         return f"{type(self).__module__}.{type(self).__qualname__}", kwargs
 
+    @property
+    def state(self) -> dict[str, Any]:
+        """The machine's state, in its wire form."""
+        state: dict[str, Any] = json.loads(self._state)
+        return state
+
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, and yield one event; nothing comes after it."""
+        crowd.enter()
         try:
-            state = await self._waited()
+            if self.state.get("phase") == Phase.SLEEPING:
+                await asyncio.sleep(_SETTLE)
+                await self._sleep_until(self._due(self._read()))
+            else:
+                await turnstile().through(_SETTLE)
+                await self._watch()
         except asyncio.CancelledError as cancelled:
             if is_by_a_person(cancelled):
                 self._kill()
             raise
-        yield TriggerEvent({"state": state.to_json(), "task": self.task_digest})  # type: ignore[no-untyped-call]
+        finally:
+            crowd.leave()
+        yield TriggerEvent({"state": self.state, "task": self.task_digest})  # type: ignore[no-untyped-call]
 
     async def on_kill(self) -> None:
         """Stop the job if a person has ended its task, and nobody else looks after it."""
         self._kill()
 
     def _kill(self) -> None:
-        state = State.from_json(self.state)
+        state = self._read()
         if state.job_name and not self._killed:
             self._killed = True
             stop_if_abandoned(self.task_instance, state, self.connection, self.log)
-
-    async def _waited(self) -> State:
-        """Wait until there is something for a worker to do, and return the state before it."""
-        if self.state.get("phase") == Phase.SLEEPING:
-            await asyncio.sleep(_SETTLE)
-            state = self._read()
-            await self._sleep_until(self._due(state))
-            return state
-        await turnstile().through(_SETTLE)
-        return await self._watch(self._read())
 
     def _read(self) -> State:
         try:
@@ -119,33 +127,50 @@ class SageMakerPreferTrigger(BaseTrigger):
             self.log.error("%s", error)
             raise
 
-    async def _watch(self, state: State) -> State:
-        """Hear of the job until the machine wants something that is for a worker to do."""
-        now = self.clock.time()
+    async def _watch(self) -> None:
+        """Hear of the job until the machine wants something that is for a worker to do; the state is that before it."""
+        state = self._read()
         watcher = watcher_for(self.connection, state.kind, _queue_of(state), self.clock)
-        due = budget.next_deadline(state, now)
-        wait = watcher.watch(state.handle, state.submitted, due, self.poll_interval)
-        wait.status = state.status
-        copied = CopiedLog(self.connection, self.log, self.clock, is_wanted=self.print_log)
+        wait = self._wait_for(watcher, state)
+        # While nothing happens nothing is kept but text: a collection of garbage holds up all that it has to look at.
+        del state
         try:
-            copied.keep_up(state)
-            while not isinstance(heard := await wait.hear(), Over):
-                if isinstance(heard, Place):
-                    self.log.info("%s", telling.place_in_queue(state, heard.number))
-                    continue
-                before = state
-                state, commands = step(state, heard, self.clock.time(), random.random())  # noqa: S311 - spreads load
-                if not all(isinstance(command, Tell | Stop | Watch) for command in commands):
-                    # The worker looks for itself and decides; it is told where we were.
-                    return copied.noted(before)
-                self._carry_out(commands, watcher)
-                copied.keep_up(state, heard.observation if isinstance(heard, Seen) else None)
-                _tell_pending(before, state, self.clock.time())
-                wait.goes_on(state.status, _until(commands))
-            return copied.noted(state)
+            while not isinstance(heard := wait.heard(), Over):
+                if heard is None:
+                    await wait.news()
+                elif not self._goes_on(watcher, wait, heard):
+                    return
         finally:
             wait.close()
-            copied.close()
+            self._write_down()
+
+    def _wait_for(self, watcher: Watcher, state: State) -> Wait:
+        """Begin to wait for the job."""
+        due = budget.next_deadline(state, self.clock.time())
+        wait = watcher.watch(state.handle, state.submitted, due, self.poll_interval)
+        wait.status = state.status
+        self._copy_log(state)
+        if self.print_log and self._copied and state.is_queued:
+            wait.status = ""  # which run of the service job has the log, a Describe tells
+        return wait
+
+    def _goes_on(self, watcher: Watcher, wait: Wait, heard: Seen | Unseen | Glimpsed | Place) -> bool:
+        """Have the machine hear of the job; returns whether it only wants to hear more."""
+        before = self._read()
+        if isinstance(heard, Place):
+            self.log.info("%s", telling.place_in_queue(before, heard.number))
+            return True
+        now = self.clock.time()
+        state, commands = step(before, heard, now, random.random())  # noqa: S311 - spreads load
+        if not all(isinstance(command, Tell | Stop | Watch) for command in commands):
+            # The worker looks for itself and decides; it is told where we were.
+            return False
+        self._carry_out(commands, watcher)
+        self._copy_log(state, heard.observation if isinstance(heard, Seen) else None)
+        _tell_pending(before, state, now)
+        self._state = json.dumps(state.to_json())
+        wait.goes_on(state.status, _until(commands))
+        return True
 
     def _carry_out(self, commands: Iterable[Command], watcher: Watcher) -> None:
         for command in commands:
@@ -153,6 +178,19 @@ class SageMakerPreferTrigger(BaseTrigger):
                 (self.log.warning if command.warning else self.log.info)("%s", command.text)
             elif isinstance(command, Stop):
                 watcher.stop(command, self.log)
+
+    def _copy_log(self, state: State, shown: Observation | None = None) -> None:
+        """Have the log of a job that has capacity come into the task's log."""
+        if self.print_log and state.capacity_at is not None:
+            if self._copied is None:
+                self._copied = CopiedLog(self.connection, self.log, self.clock, is_wanted=True)
+            self._copied.keep_up(state, shown)
+
+    def _write_down(self) -> None:
+        """Note how far the log was copied, and copy nothing more."""
+        if self._copied is not None:
+            self._state = json.dumps(self._copied.noted(self._read()).to_json())
+            self._copied.close()
 
     async def _sleep_until(self, instant: float) -> None:
         while (left := instant - self.clock.time()) > 0:

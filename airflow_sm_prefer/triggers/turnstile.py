@@ -26,11 +26,17 @@ class Turnstile:
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         self._line.append((loop.time() + seconds, turn))
-        if self._letting_through is None or self._letting_through.done():
+        if self._letting_through is None:
             self._letting_through = loop.create_task(self._let_through())
         return turn
 
     async def _let_through(self) -> None:
+        try:
+            await self._let_all_through()
+        finally:
+            self._letting_through = None
+
+    async def _let_all_through(self) -> None:
         while self._line:
             wait = self._line[0][0] - asyncio.get_running_loop().time()
             if wait > 0:

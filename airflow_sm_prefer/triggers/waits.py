@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from airflow_sm_prefer.placement.events import Glimpsed, Seen, Unseen
 
@@ -31,50 +31,67 @@ class Place:
 Heard = Seen | Unseen | Glimpsed | Over | Place
 
 
+class Watching(Protocol):
+    """Who looks at jobs for those who wait."""
+
+    def set_due(self, wait: Wait) -> None:
+        """Hear that a job is to be looked at at another instant."""
+
+    def close(self, wait: Wait) -> None:
+        """Hear that somebody waits no more."""
+
+
 class Wait:
     """One trigger's wait for one job.
 
     Args:
         handle: What AWS calls the job by.
-        close: Called when the trigger waits no more.
-        set_due: Called with the instant at which the job is to be looked at whatever happens.
+        due: When it is to be looked at whatever happens.
+        watcher: Who is told when that has changed, and when the trigger waits no more.
     """
 
-    __slots__ = ("_close", "_heard", "_listener", "_set_due", "due", "handle", "is_worried", "status")
+    __slots__ = ("_heard", "_listener", "_watcher", "due", "handle", "is_worried", "status")
 
-    def __init__(self, handle: str, close: Callable[[Wait], None], set_due: Callable[[Wait], None]) -> None:
+    def __init__(self, handle: str, due: float, watcher: Watching) -> None:
         self.handle = handle
         #: The status of the job that the task's log has told last.
         self.status = ""
-        #: Whether it has heard that the job can't be seen, and not yet that it can be again.
+        #: Whether it has heard that no job can be seen, and not yet that they can be again.
         self.is_worried = False
         #: When the job is to be looked at whatever happens.
-        self.due: float | None = None
-        self._close, self._set_due = close, set_due
-        self._heard: deque[Heard] = deque()
+        self.due = due
+        self._watcher = watcher
+        # Most wait for hours, thousands at a time: there is a list only while there is something to hear.
+        self._heard: list[Heard] | None = None
         self._listener: asyncio.Future[None] | None = None
 
-    async def hear(self) -> Heard:
-        """Return what comes next about the job, when it comes."""
-        while not self._heard:
-            self._listener = asyncio.get_running_loop().create_future()
-            await self._listener
-        return self._heard.popleft()
+    def heard(self) -> Heard | None:
+        """Return what has come next about the job; None if nothing has."""
+        if self._heard is None:
+            return None
+        first, *rest = self._heard
+        self._heard = rest or None
+        return first
+
+    def news(self) -> asyncio.Future[None]:
+        """Return what is to be awaited for the next to come."""
+        self._listener = asyncio.get_running_loop().create_future()
+        return self._listener
 
     def put(self, heard: Heard) -> None:
         """Let the trigger hear something."""
-        self._heard.append(heard)
+        self._heard = [*(self._heard or ()), heard]
         if self._listener is not None and not self._listener.done():
             self._listener.set_result(None)
 
     def goes_on(self, status: str, due: float) -> None:
         """Say what the task's log has told by now, and when something falls due though AWS says nothing new."""
         self.status, self.due = status, due
-        self._set_due(self)
+        self._watcher.set_due(self)
 
     def close(self) -> None:
         """Wait no more."""
-        self._close(self)
+        self._watcher.close(self)
 
 
 #: How many triggers hear something before the loop is let go on.
@@ -85,7 +102,7 @@ class Waits:
     """All waits of one watcher, by the jobs' handles; more than one may wait for the same job."""
 
     def __init__(self) -> None:
-        self._by_handle: dict[str, list[Wait]] = {}
+        self._by_handle: dict[str, tuple[Wait, ...]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._by_handle)
@@ -109,22 +126,22 @@ class Waits:
 
     def add(self, wait: Wait) -> None:
         """Take in somebody who waits."""
-        self._by_handle.setdefault(wait.handle, []).append(wait)
+        self._by_handle[wait.handle] = (*self._by_handle.get(wait.handle, ()), wait)
 
     def remove(self, wait: Wait) -> bool:
         """Let somebody go; returns whether nobody waits for the job any more who did before."""
-        waits = self._by_handle.get(wait.handle, [])
-        if wait not in waits:
+        waits = self._by_handle.get(wait.handle, ())
+        left = tuple(one for one in waits if one is not wait)
+        if len(left) == len(waits):
             return False
-        waits.remove(wait)
-        if not waits:
+        self._by_handle[wait.handle] = left
+        if not left:
             del self._by_handle[wait.handle]
-        return not waits
+        return not left
 
     def put(self, handle: str, heard: Heard) -> None:
         """Let those hear something who wait for a job."""
         for wait in self._by_handle.get(handle, ()):
-            wait.is_worried = isinstance(heard, Unseen)
             wait.put(heard)
 
     async def worry(self, unseen: Unseen) -> None:
@@ -132,7 +149,10 @@ class Waits:
         await self._put_all(list(self), unseen)
 
     async def reassure(self) -> None:
-        """Let those who have heard that their jobs can't be seen hear that they can."""
+        """Let those who have heard that no job can be seen hear that they can.
+
+        That says nothing about a job that can't be described while others are seen: such a one may be gone.
+        """
         await self._put_all([wait for wait in self if wait.is_worried], Glimpsed())
 
     async def _put_all(self, waits: Iterable[Wait], heard: Heard) -> None:

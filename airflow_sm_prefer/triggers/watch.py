@@ -9,15 +9,15 @@ a time, where a listing doesn't say enough. What to look at next is decided in `
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from airflow_sm_prefer.aws.event_queue import Hint
 from airflow_sm_prefer.aws.failures import FailureKind
-from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.listed import Listed
@@ -25,11 +25,11 @@ from airflow_sm_prefer.model.service_job import observe
 from airflow_sm_prefer.placement.describing import Describing, Urgency
 from airflow_sm_prefer.placement.events import Seen, Stop, Unseen
 from airflow_sm_prefer.placement.lookout import Looked, Lookout
-from airflow_sm_prefer.placement.trust import Trust
 from airflow_sm_prefer.triggers import event_source, metrics
-from airflow_sm_prefer.triggers.calling import Caller, Failed, Jobs
+from airflow_sm_prefer.triggers.calling import Caller, Failed
 from airflow_sm_prefer.triggers.connection import Connection
-from airflow_sm_prefer.triggers.places import Places
+from airflow_sm_prefer.triggers.hints import Hints
+from airflow_sm_prefer.triggers.places import Places, places_in
 from airflow_sm_prefer.triggers.stops import Stops
 from airflow_sm_prefer.triggers.waits import Over, Wait, Waits
 
@@ -59,6 +59,9 @@ _MANY_HINTS = 4
 #: Real seconds between two accounts of how fresh the looks are.
 _MEASURE_EVERY = 10.0
 
+#: How many tasks are woken before the loop is let go on.
+_AT_ONCE = 20
+
 _UNASKABLE = frozenset({FailureKind.DENIED, FailureKind.NOT_FOUND})
 
 
@@ -80,10 +83,8 @@ class Watcher:
         self._leave = leave
         self._caller = Caller(connection, kind, clock)
         self._lookout, self._describing = Lookout(filters=queue is None), Describing()
-        self._trust, self._places, self._stops = Trust(), Places(), Stops(self._send)
+        self._hints, self._places, self._stops = Hints(), Places(), Stops(self._send, clock)
         self._waits = Waits()
-        self._hinted: set[str] = set()
-        self._believed: set[str] = set()
         self._stirred = asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._every = _STALE_AFTER
@@ -104,19 +105,16 @@ class Watcher:
             every: How many real seconds may pass between two looks at least.
         """
         now = self._clock.time()
-        wait = Wait(handle, self._close, self._set_due)
+        wait = Wait(handle, due, self)
         self._waits.add(wait)
         self._lookout.watch(handle, now if created is None else created, now)
         self._lookout.hasten(max(1.0, every / _LOOKS))
         self._every = min(self._every, max(1.0, every))
         self._describing.want_at(handle, now + _STALE_AFTER, Urgency.STALE)
-        self._describing.want_at(handle, due)
+        self._want_at_due(handle)
         if created is None or not self._lists(now):
             self._describing.want(handle, Urgency.DOUBT, now)
-        if handle in self._believed:
-            # The hint that it was over has woken its task, and the task is back.
-            self._believed.discard(handle)
-            self._trust.proved(right=False, now=now)
+        self._hints.waits_again(handle, now)
         self._keep_up()
         self._stirred.set()
         return wait
@@ -133,13 +131,13 @@ class Watcher:
         if not hint.is_over:
             self._describing.want(handle, Urgency.CHANGED, now)
         elif self._lists(now) and self._lookout.can_look_closely(now):
-            self._hinted.add(handle)
+            self._hints.look_into(handle)
             self._lookout.hint(handle, now)
-        elif self._trust.is_earned(now) and self._describing.backlog(Urgency.DOUBT) >= _MANY_HINTS:
-            self._believed.add(handle)
+        elif self._hints.are_believed(now) and self._describing.backlog(Urgency.DOUBT) >= _MANY_HINTS:
+            self._hints.believe(handle, now)
             self._waits.put(handle, Over())
         else:
-            self._hinted.add(handle)
+            self._hints.look_into(handle)
             self._describing.want(handle, Urgency.DOUBT, now)
         self._stirred.set()
 
@@ -147,24 +145,37 @@ class Watcher:
         """Have a job stopped, as soon as AWS takes it, unless its wait is over before."""
         self._stops.add(stop, log)
 
-    def _close(self, wait: Wait) -> None:
-        if self._waits.remove(wait):
-            self._lookout.forget(wait.handle)
-            self._describing.forget(wait.handle)
-            self._stops.drop(wait.handle)
-            self._hinted.discard(wait.handle)
-            self._stirred.set()
+    def close(self, wait: Wait) -> None:
+        """Look at a job no more for one who waited."""
+        if not self._waits.remove(wait):
+            return
+        self._lookout.forget(wait.handle)
+        self._describing.forget(wait.handle)
+        self._stops.drop(wait.handle)
+        self._hints.forget(wait.handle)
         if not self._waits:
-            self._measure(self._clock.time())
-            event_source.unlisten(self._connection, self.hint)
-            self._caller.close()
-            self._leave()
+            self._end()
 
-    def _set_due(self, wait: Wait) -> None:
+    def _end(self) -> None:
+        self._leave()
+        self._measure(self._clock.time())
+        event_source.unlisten(self._connection, self.hint)
+        for task in self._tasks.values():
+            task.cancel()
+        self._stops.close()
+        self._caller.close()
+
+    def set_due(self, wait: Wait) -> None:
+        """Look at a job when its wait says so."""
         now = self._clock.time()
-        if wait.due is not None:
-            self._describing.want_at(wait.handle, wait.due if wait.due > now else now + self._every)
+        if wait.due <= now:
+            wait.due = now + self._every
+        self._want_at_due(wait.handle)
         self._stirred.set()
+
+    def _want_at_due(self, handle: str) -> None:
+        """Have a job looked at when something falls due for the first of those who wait for it."""
+        self._describing.want_at(handle, min(wait.due for wait in self._waits.of(handle)))
 
     # -- keeping up --------------------------------------------------------------------------------------
 
@@ -173,7 +184,9 @@ class Watcher:
         for name, loop in (("lists", self._list_on), ("describes", self._describe_on)):
             task = self._tasks.get(name)
             if self._waits and (task is None or task.done()):
-                self._tasks[name] = started = asyncio.get_running_loop().create_task(self._kept_up(loop))
+                # What is logged here belongs to no task's log.
+                kept_up = asyncio.get_running_loop().create_task(self._kept_up(loop), context=contextvars.Context())
+                self._tasks[name] = started = kept_up
                 started.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -226,9 +239,8 @@ class Watcher:
 
     async def _tell(self, looked: Looked) -> None:
         """Let those hear it who wait for what an answer has shown."""
+        await self._wake(looked.over)
         now = self._clock.time()
-        for row in looked.over:
-            self._is_over(row, now)
         for row in looked.first:
             if any(not _is_told(row, wait) for wait in self._waits.of(row.handle)):
                 self._describing.want(row.handle, Urgency.CHANGED, now)
@@ -241,13 +253,16 @@ class Watcher:
         if looked.is_whole:
             await self._waits.reassure()
 
-    def _is_over(self, row: Listed, now: float) -> None:
-        if row.handle in self._hinted:
-            self._hinted.discard(row.handle)
-            self._trust.proved(right=True, now=now)
-        if row.ended is not None:
-            metrics.woke(now - row.ended)
-        self._waits.put(row.handle, Over())
+    async def _wake(self, rows: Sequence[Listed]) -> None:
+        """Wake the tasks of jobs that are over, a few at a time, so that others have their turns in between."""
+        now = self._clock.time()
+        for n, row in enumerate(rows):
+            self._hints.seen(row.handle, is_over=True, now=now)
+            if row.ended is not None:
+                metrics.woke(now - row.ended)
+            self._waits.put(row.handle, Over())
+            if n % _AT_ONCE == _AT_ONCE - 1:
+                await asyncio.sleep(0)
 
     async def _list_failed(self, failed: Failed) -> None:
         now = self._clock.time()
@@ -305,21 +320,19 @@ class Watcher:
 
     async def _describe(self, handle: str) -> None:
         self._last_detail = self._clock.time()
-        answer = await self._caller.answer(lambda jobs: jobs.describe(handle))
+        # Read in there too: an answer that can't be read is a Describe that has failed.
+        answer = await self._caller.answer(lambda jobs: observe(self._kind, jobs.describe(handle)))
         now = self._clock.time()
         if isinstance(answer, Failed):
             await self._describe_failed(handle, answer, now)
             return
-        seen = Seen(observe(self._kind, answer))
-        if handle in self._hinted:
-            self._hinted.discard(handle)
-            self._trust.proved(right=seen.observation.is_terminal, now=now)
+        self._hints.seen(handle, is_over=answer.is_terminal, now=now)
         self._describing.described(handle)
-        self._lookout.described(handle, seen.observation.created, now)
+        self._lookout.described(handle, answer.created, now)
         if handle in self._waits:
             pause = _STALE_AFTER if self._lists(now) else self._every
             self._describing.want_at(handle, now + pause, Urgency.STALE)
-        self._waits.put(handle, seen)
+        self._waits.put(handle, Seen(answer))
 
     async def _describe_failed(self, handle: str, failed: Failed, now: float) -> None:
         self._describing.failed(handle, now)
@@ -337,7 +350,7 @@ class Watcher:
     async def _look_at_front(self) -> None:
         """Tell the jobs that are in line their places; what keeps Batch from saying them is no matter."""
         queue = self._queue or ""
-        answer = await self._caller.answer(lambda jobs: _places_in(jobs, queue))
+        answer = await self._caller.answer(lambda jobs: places_in(jobs, queue))
         places = {} if isinstance(answer, Failed) else answer
         self._places.looked(places, self._waits, self._clock.time())
 
@@ -346,8 +359,10 @@ class Watcher:
     def _measure(self, now: float) -> None:
         if now - self._measured_at >= _MEASURE_EVERY or not self._waits:
             self._measured_at = now
-            metrics.waiting(self._kind.value, len(self._waits))
-            metrics.lag(self._lookout.lag(now))
+            # Of all watchers together: there is one gauge of a name, whoever tells it.
+            watchers = [self, *(one for one in _watchers.values() if one is not self)]
+            metrics.waiting(self._kind.value, sum(len(one._waits) for one in watchers if one._kind is self._kind))
+            metrics.lag(max(one._lookout.lag(now) for one in watchers))
 
     async def _send(self, stop: Stop) -> str | None:
         """Send a stop; returns what has kept AWS from taking it."""
@@ -358,10 +373,6 @@ class Watcher:
 def _is_told(row: Listed, wait: Wait) -> bool:
     """Whether a task's log says already what a row shows of its job."""
     return bool(wait.status) and (row.secondary or "") in wait.status and row.reason in wait.status
-
-
-def _places_in(jobs: Jobs, queue: str) -> dict[str, int]:
-    return jobs.places(queue) if isinstance(jobs, RoutedJobs) else {}
 
 
 _Key = tuple[asyncio.AbstractEventLoop, str, JobKind, str | None]

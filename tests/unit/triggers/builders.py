@@ -68,4 +68,4 @@ def made_of(jobs: Jobs) -> Any:
 
 
 def trigger(state: State = STATE, **more: Any) -> SageMakerPreferTrigger:
-    return SageMakerPreferTrigger(state=state.to_json(), task="digest", poll_interval=30.0, **more)
+    return SageMakerPreferTrigger(state=state.to_json(), task="digest", **{"poll_interval": 30.0, **more})

@@ -1,164 +1,196 @@
+"""The trigger: what it hears, what it does about it, and the one event that it yields."""
+
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
 import threading
-from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import pytest
 
 from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.errors import StateUnreadable
-from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.placement.state import Limits, Phase, State
 from airflow_sm_prefer.triggers import watch
-from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
-from tests.unit.triggers.builders import NOW, STATE, Jobs, described, failed, made_of, trigger
+from tests import virtual_time
+from tests.unit.triggers.builders import NOW, STATE, trigger
+from tests.unit.triggers.cloud import COMPLETED, FAILED, STOPPED, TRAINING, Cloud, failed
 
 
-class Stoppable(Jobs):
-    """A job that waits until AWS has taken a stop."""
-
-    taken = False
-
-    def describe(self, name: str) -> dict[str, Any]:
-        super().describe(name)
-        return described("Stopped", "Stopped") if self.taken else described()
-
-    def stop(self, handle: str, why: str = "") -> bool:
-        self.taken = super().stop(handle, why)
-        return self.taken
+async def events(trigger: SageMakerPreferTrigger) -> list[dict[str, Any]]:
+    return [event.payload async for event in trigger.run()]
 
 
-def fire(trigger: SageMakerPreferTrigger) -> list[dict[str, Any]]:
-    async def events() -> list[dict[str, Any]]:
-        return [event.payload async for event in trigger.run()]
-
-    return asyncio.run(events())
+def fire(trigger: SageMakerPreferTrigger, clock: FakeClock) -> list[dict[str, Any]]:
+    return virtual_time.run(events(trigger), clock)
 
 
 # -- watching ------------------------------------------------------------------------------------------------
 
 
-def test_one_event_comes_when_the_job_is_over_with_the_state_before_it(clock: FakeClock) -> None:
-    jobs = Jobs(described(), described(), described("Completed", "Completed"))
-    with made_of(jobs):
-        (event,) = fire(trigger())
+def test_one_event_comes_when_the_job_is_over_with_the_state_before_it(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (60, COMPLETED))
+    (event,) = fire(trigger(), clock)
     assert event["task"] == "digest"
     state = State.from_json(json.loads(json.dumps(event["state"])))
     assert state.phase is Phase.WATCHING
     assert state.status == "InProgress (Pending)"
-    assert jobs.calls == ["describe"] * 3
+    assert NOW + 60 <= clock.time() < NOW + 70
 
 
-def test_the_first_look_lets_the_deferral_settle(clock: FakeClock) -> None:
-    with made_of(Jobs(described("Completed", "Completed"))):
-        fire(trigger())
-    assert clock.time() >= NOW + 5
+def test_the_first_look_lets_the_deferral_settle(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (0, COMPLETED))
+    fire(trigger(), clock)
+    assert min(call.at for call in cloud.calls) >= NOW + 5
 
 
-def test_ten_thousand_looks_are_no_limit(clock: FakeClock) -> None:
-    jobs = Jobs(*[described("InProgress", "Training")] * 10_000, described("Completed", "Completed"))
-    with made_of(jobs):
-        fire(trigger(STATE.but(capacity_at=NOW, wait_began=None, limits=Limits(600.0, max_runtime=1e9))))
-    assert len(jobs.calls) == 10_001
+def test_a_job_that_runs_for_a_day_is_no_limit(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (86_400, COMPLETED))
+    running = STATE.but(capacity_at=NOW, wait_began=None, limits=Limits(600.0, max_runtime=1e9))
+    fire(trigger(running, poll_interval=600.0), clock)
+    assert clock.time() >= NOW + 86_400
 
 
 @pytest.mark.parametrize(
     "blip", [failed(kind) for kind in FailureKind] + [RuntimeError("Airflow's API is away")], ids=str
 )
-def test_nothing_that_goes_wrong_once_ends_the_wait(clock: FakeClock, blip: Exception) -> None:
-    jobs = Jobs(described(), blip, blip, described("Completed", "Completed"))
-    with made_of(jobs):
-        (event,) = fire(trigger())
-    assert jobs.calls == ["describe"] * 4
-    assert event["state"]["unseen_since"] > NOW
+@pytest.mark.parametrize("operation", ["page", "describe", "connect"])
+def test_nothing_that_goes_wrong_once_ends_the_wait(
+    cloud: Cloud, clock: FakeClock, blip: Exception, operation: str
+) -> None:
+    cloud.has("job-1", (60, TRAINING), (200, COMPLETED))
+    blips, left = iter([blip, blip]), 2
+
+    def next_blip() -> Exception | None:
+        nonlocal left
+        left -= 1
+        return next(blips, None)
+
+    cloud.failing[operation] = next_blip
+    (event,) = fire(trigger(), clock)
+    assert left < 2
+    assert event["state"]["phase"] == "watching"
+    assert NOW + 200 <= clock.time() < NOW + 300
 
 
-def test_the_budgets_end_sends_a_stop_and_the_jobs_end_wakes_the_worker(clock: FakeClock) -> None:
-    jobs = Stoppable(described())
-    with made_of(jobs):
-        (event,) = fire(trigger())
-    assert jobs.calls.count("stop") == 1
+def test_the_budgets_end_sends_a_stop_and_the_jobs_end_wakes_the_worker(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1")
+    (event,) = fire(trigger(), clock)
+    assert cloud.count("stop") == 1
     assert event["state"]["phase"] == "stopping"
+    assert NOW + 600 <= clock.time() < NOW + 615
 
 
-def test_a_stop_that_aws_does_not_take_is_sent_again_at_the_next_look(clock: FakeClock) -> None:
-    jobs = Stoppable(described(), stops=(failed(FailureKind.THROTTLED), True))
-    with made_of(jobs):
-        fire(trigger())
-    assert jobs.calls.count("stop") == 2
+def test_no_stop_is_sent_without_a_describe_right_before_it(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1")
+    fire(trigger(), clock)
+    place = next(n for n, call in enumerate(cloud.calls) if call.operation == "stop")
+    before = [call for call in cloud.calls[:place] if call.operation == "describe"][-1]
+    assert before.at >= NOW + 600
+    assert cloud.calls[place].at - before.at < 2
 
 
-def test_a_trigger_never_creates(clock: FakeClock) -> None:
-    jobs = Jobs(described("Failed", "Failed", FailureReason="CapacityError: none"))
-    with made_of(jobs):
-        fire(trigger())
-    assert set(jobs.calls) == {"describe"}
+def test_a_job_that_gets_its_capacity_in_the_last_second_is_not_stopped(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (599.9, TRAINING), (2000, COMPLETED))
+    fire(trigger(), clock)
+    assert cloud.count("stop") == 0
+    assert clock.time() >= NOW + 2000
 
 
-def test_an_instant_is_slept_for(clock: FakeClock) -> None:
-    with made_of(Jobs()):
-        (event,) = fire(trigger(STATE.but(phase=Phase.SLEEPING, wake_at=NOW + 900)))
+def test_a_trigger_never_creates(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (0, FAILED), FailureReason="CapacityError: none")
+    fire(trigger(), clock)
+    assert set(cloud.told()) <= {"page", "describe"}
+
+
+def test_an_instant_is_slept_for(cloud: Cloud, clock: FakeClock) -> None:
+    (event,) = fire(trigger(STATE.but(phase=Phase.SLEEPING, wake_at=NOW + 900)), clock)
     assert clock.time() >= NOW + 900
     assert event["state"]["phase"] == "sleeping"
+    assert not cloud.calls
 
 
-def test_the_event_loop_is_never_the_one_that_calls(clock: FakeClock) -> None:
-    jobs = Jobs(described(), described("Completed", "Completed"))
-    with made_of(jobs):
-        fire(trigger())
-    assert threading.current_thread().name not in jobs.threads
+def test_the_event_loop_is_never_the_one_that_calls(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (0, COMPLETED))
+    fire(trigger(), clock)
+    assert threading.current_thread().name not in {call.thread for call in cloud.calls}
 
 
-def test_triggers_of_one_connection_share_a_client(clock: FakeClock) -> None:
-    built = []
-
-    def hook(self: Connection, *args: Any) -> Any:
-        built.append(self)
-        return SimpleNamespace(jobs=lambda kind: Jobs(described("Completed", "Completed")))
+def test_triggers_of_one_connection_share_a_client(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (30, COMPLETED))
 
     async def many() -> None:
         triggers = [trigger() for _ in range(50)] + [trigger(region_name="eu-west-1") for _ in range(50)]
+        await asyncio.gather(*map(events, triggers))
 
-        async def one(each: SageMakerPreferTrigger) -> None:
-            async for _ in each.run():
-                pass
-
-        await asyncio.gather(*map(one, triggers))
-
-    with mock.patch.object(Connection, "hook", hook):
-        asyncio.run(many())
-    assert len(built) == 2
+    virtual_time.run(many(), clock)
+    assert cloud.built == 2
 
 
-def test_a_cancelled_wait_ends_quietly_and_touches_nothing(clock: FakeClock, caplog: pytest.LogCaptureFixture) -> None:
-    jobs = Jobs(described())
+def test_a_cancelled_wait_ends_quietly_and_touches_nothing(
+    cloud: Cloud, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    cloud.has("job-1")
 
     async def cancel() -> None:
         each = trigger(STATE.but(limits=Limits(budget=1e9)))
         task = asyncio.ensure_future(anext(each.run()))
-        while len(jobs.calls) < 3:
-            await asyncio.sleep(0)
+        await asyncio.sleep(100)
+        assert cloud.count("page") > 3
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         await each.cleanup()
 
-    with made_of(jobs), caplog.at_level(logging.ERROR):
-        asyncio.run(cancel())
-    assert "stop" not in jobs.calls
+    with caplog.at_level(logging.ERROR):
+        virtual_time.run(cancel(), clock)
+    assert cloud.count("stop") == 0
     assert not caplog.records
 
 
-def test_a_state_that_can_not_be_read_fails_this_one_task_in_words(clock: FakeClock) -> None:
+@pytest.mark.parametrize("after", [1.0, 100.0], ids=["while it settles", "while it watches"])
+def test_what_a_wait_is_cancelled_with_goes_through(cloud: Cloud, clock: FakeClock, after: float) -> None:
+    cloud.has("job-1")
+
+    async def cancel() -> tuple[Any, ...]:
+        task = asyncio.ensure_future(anext(trigger(STATE.but(limits=Limits(budget=1e9))).run()))
+        await asyncio.sleep(after)
+        task.cancel("a person")
+        with pytest.raises(asyncio.CancelledError) as cancelled:
+            await task
+        return cancelled.value.args
+
+    assert virtual_time.run(cancel(), clock) == ("a person",)
+
+
+def test_a_state_that_can_not_be_read_fails_this_one_task_in_words(cloud: Cloud, clock: FakeClock) -> None:
     with pytest.raises(StateUnreadable, match="can't be read"):
-        fire(SageMakerPreferTrigger(state={"version": 1, "kind": "dancing"}))
+        fire(SageMakerPreferTrigger(state={"version": 1, "kind": "dancing"}), clock)
+
+
+def test_a_stop_by_someone_else_is_an_end_like_any_other(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (30, STOPPED))
+    fire(trigger(), clock)
+    assert cloud.count("stop") == 0
+
+
+# -- what is left to do and to say ---------------------------------------------------------------------------
+
+
+def test_nothing_is_left_when_the_event_has_come(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (60, COMPLETED))
+
+    async def main() -> set[Any]:
+        await events(trigger())
+        await asyncio.sleep(1.0)
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert virtual_time.run(main(), clock) == set()
+    assert watch._watchers == {}
 
 
 # -- the wire ------------------------------------------------------------------------------------------------
@@ -181,12 +213,3 @@ def test_what_is_serialised_is_plain_json_and_makes_the_same_trigger() -> None:
 
 def test_a_row_of_an_earlier_version_makes_a_trigger() -> None:
     assert SageMakerPreferTrigger(state=STATE.to_json()).poll_interval == 30.0
-
-
-def test_a_connection_that_can_not_be_made_is_a_look_that_shows_nothing(clock: FakeClock) -> None:
-    def hook(self: Connection, *args: Any) -> Any:
-        raise ConnectionError("no API server")
-
-    with mock.patch.object(Connection, "hook", hook):
-        seen = asyncio.run(watch.Watcher(Connection(), JobKind.TRAINING).look("job-1"))
-    assert seen.judgement.verdict == "credentials"
