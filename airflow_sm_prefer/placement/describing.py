@@ -68,10 +68,11 @@ class Describing:
             places.pop(handle, None)
 
     def failed(self, handle: str, now: float) -> None:
-        """Say that a Describe failed: the job is tried again after a while, longer each time."""
+        """Say that a Describe failed: the job is tried again after a while, longer each time, if it is still wanted."""
+        if handle not in self._wanted:
+            return
         failures = self._failures[handle] = self._failures.get(handle, 0) + 1
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 10))
-        self._wanted.setdefault(handle, (Urgency.DOUBT, now))
         self._not_before[handle] = now + pause
         heapq.heappush(self._later, (now + pause, next(self._number), handle, self._wanted[handle][0]))
 
