@@ -211,7 +211,8 @@ class Watcher:
             else:
                 if not self._lookout.is_busy(now):
                     await self._caller.turn()
-                if self._waits:
+                # What was due may have been settled while this waited for its turn.
+                if self._waits and self._lookout.due(self._clock.time()) <= self._clock.time():
                     await self._list()
             self._measure(self._clock.time())
 
@@ -315,7 +316,7 @@ class Watcher:
             self._hinted.discard(handle)
             self._trust.proved(right=seen.observation.is_terminal, now=now)
         self._describing.described(handle)
-        self._lookout.described(handle, seen.observation.created, now)
+        self._lookout.described(handle, seen.observation.created)
         if handle in self._waits:
             pause = _STALE_AFTER if self._lists(now) else self._every
             self._describing.want_at(handle, now + pause, Urgency.STALE)

@@ -296,5 +296,5 @@ class Run:
             self._is_over(name)
         else:
             self.describing.described(name)
-            self.lookout.described(name, job.created + self.aws.regime.skew, self.clock.time())
+            self.lookout.described(name, job.created + self.aws.regime.skew)
             self.describing.want_at(name, self.clock.time() + STALE_AFTER, Urgency.STALE)
