@@ -99,7 +99,8 @@ class Sweep:
         return list(islice((watched for watched in self._roll if self._is_wanted(watched)), number))
 
     def _next(self, asked: Question, following: Watched, token: str) -> Question:
-        bound = math.floor(min(following.latest, self._low)) + 1.0
-        if self._jumps and bound < math.floor(self._low):
-            return replace(asked, created_before=bound, token=None)
+        newest = min(following.latest, self._low)
+        # Two seconds are the least that whole ones can pass over.
+        if self._jumps and math.isfinite(newest) and math.floor(newest) + 2.0 <= self._low:
+            return replace(asked, created_before=math.floor(newest) + 1.0, token=None)
         return replace(asked, token=token)

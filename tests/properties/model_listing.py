@@ -112,7 +112,7 @@ class Aws:
 
     def _candidates(self, question: Question, view: float, last: int | None) -> Iterator[tuple[int, Job]]:
         for number, job in enumerate(self.order):
-            if last is not None and number <= last or job.created > view or job.deleted <= view:
+            if (last is not None and number <= last) or job.created > view or job.deleted <= view:
                 continue
             created = job.created + self.regime.skew
             if created <= question.created_after:

@@ -79,3 +79,20 @@ def test_those_of_one_instant_are_told_apart() -> None:
     roll = roll_of(a=0, b=0, c=0)
     roll.remove("b")
     assert [found.handle for found in roll.between(NOW - 1, NOW, anybody)] == ["a", "c"]
+
+
+def test_one_who_may_be_anywhere_comes_first_and_reaches_furthest_back() -> None:
+    roll = roll_of(a=0, b=-1e6)
+    lost = roll.add("lost", NOW, NOW)
+    assert not roll.is_anywhere(lost)
+    roll.place_anywhere(lost)
+    assert roll.is_anywhere(lost)
+    assert handle_of(roll.newest(anybody)) == handle_of(roll.newest(anybody, NOW - 1e6)) == "lost"
+    assert roll.oldest() == NOW - 60 * 86_400
+    assert [found.handle for found in roll.between(NOW - 1e6, NOW + 1e6, anybody)] == ["a"]
+    roll.place(lost, NOW - 9)
+    assert not roll.is_anywhere(lost)
+    assert roll.oldest() == NOW - 1e6
+    roll.place_anywhere(lost)
+    roll.remove("lost")
+    assert handle_of(roll.newest(anybody)) == "a"

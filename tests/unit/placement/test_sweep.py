@@ -116,7 +116,7 @@ def test_an_empty_page_after_a_jump_is_followed_by_the_next_and_not_by_itself() 
     answered(sweep, page(500))
     jumped = sweep.question
     answered(sweep, page(token="after"), shown=[])
-    assert jumped is not None and jumped.token is None
+    assert jumped == Question(NOW - 1, NOW + 6, name_contains="smp")
     assert sweep.question == Question(NOW - 1, NOW + 6, name_contains="smp", token="after")
 
 
@@ -134,4 +134,33 @@ def test_who_is_forgotten_meanwhile_is_looked_for_no_more() -> None:
     roll.remove("10")
     roll.remove("0")
     assert answered(sweep, page(20)) == []
+    assert sweep.question is None
+
+
+def test_those_who_may_be_anywhere_are_paged_for() -> None:
+    roll = roll_of(0)
+    for n in range(9):
+        roll.place_anywhere(roll.add(f"lost-{n}", NOW, NOW))
+    sweep = sweep_of(roll)
+    assert sweep.question is not None
+    assert sweep.question.created_before is None
+    assert answered(sweep, page(), shown=[]) == []
+    assert sweep.question.token == "next"
+    assert answered(sweep, page(token=None), shown=[]) == ["0", *(f"lost-{n}" for n in range(9))]
+
+
+def test_once_all_of_those_are_found_the_rest_is_jumped_to() -> None:
+    roll = roll_of(*range(9))
+    roll.place_anywhere(roll.add("lost", NOW, NOW))
+    sweep = sweep_of(roll)
+    roll.remove("lost")
+    answered(sweep, page(), shown=["0"])
+    assert sweep.question == Question(sweep.question.created_after, NOW + 9, name_contains="smp")  # type: ignore[union-attr]
+
+
+def test_after_twenty_pages_in_a_row_that_show_nobody_all_are_looked_at_one_by_one() -> None:
+    sweep = sweep_of(roll_of(*(n / 10 for n in range(6))))
+    for _ in range(19):
+        assert answered(sweep, page(), shown=[]) == []
+    assert len(answered(sweep, page(), shown=[])) == 6
     assert sweep.question is None
