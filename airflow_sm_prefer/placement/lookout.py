@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from airflow_sm_prefer.model.listed import Listed
@@ -177,7 +178,7 @@ class Lookout:
 
     def lag(self, now: float) -> float:
         """Return how old the oldest look is that somebody who is waited for relies on, in seconds."""
-        since = [watched.since for handle in self._fresh if (watched := self._roll.get(handle))]
+        since = [watched.since for watched in self._unseen()]
         if len(self._fresh) < len(self) and math.isfinite(self._known_since):
             since.append(self._known_since)
         return max((now - instant for instant in since), default=0.0)
@@ -322,7 +323,14 @@ class Lookout:
         return bool(self._way or self._way_to_fresh) or self._is_fresh_due(now) or self._whole_due(now) <= now
 
     def _is_fresh_due(self, now: float) -> bool:
-        return bool(self._fresh) and self._fresh_began + _FRESH_EVERY <= now
+        return self._fresh_began + _FRESH_EVERY <= now and any(self._is_left(watched) for watched in self._unseen())
+
+    def _unseen(self) -> Iterator[Watched]:
+        return (watched for handle in self._fresh if (watched := self._roll.get(handle)))
+
+    def _is_left(self, watched: Watched) -> bool:
+        """Whether the way through the whole listing that is under way doesn't look for somebody."""
+        return self._way is None or watched.since > self._way.began
 
     def _glances(self, now: float) -> list[Glance]:
         """Return the ways in which changes are asked for now, the first that is due first; none where that is no use.
@@ -349,8 +357,10 @@ class Lookout:
         glance.changes = Changes(question, now, _WORTH if is_deep else max(_WORTH, self._cost() // 4))
 
     def _sweep(self, now: float, *, fresh: bool = False) -> Sweep:
+        left = {watched.handle for watched in self._unseen() if self._is_left(watched)} if fresh else set()
+
         def wanted(watched: Watched) -> bool:
-            return not fresh or watched.handle in self._fresh
+            return not fresh or (watched.handle in left and watched.handle in self._fresh)
 
         return Sweep(self._roll, wanted, now, self._name_contains(), jumps=self._filters)
 

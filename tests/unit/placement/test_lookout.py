@@ -342,3 +342,12 @@ def test_the_lag_is_how_long_ago_the_oldest_look_was_that_somebody_relies_on() -
     lookout.watch("late", NOW, NOW + 5)
     assert lookout.lag(NOW + 6) == 2
     assert lookout.lag(NOW + 9) == 5
+
+
+def test_those_whom_a_way_looks_for_already_are_left_to_it() -> None:
+    lookout = watching(250, filters=False)
+    answer(lookout, NOW, *[row(n, modified=None) for n in range(PAGE)], token="next")
+    assert lookout.ask(NOW + 3).token == "next", "and not begun with again"
+    lookout.failed()
+    lookout.watch("late", NOW + 3, NOW + 3)
+    assert lookout.ask(NOW + 3).token is None
