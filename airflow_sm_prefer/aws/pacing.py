@@ -112,12 +112,11 @@ class Pacing:
                 bucket.empty()
 
     def _bucket(self, operation: str) -> TokenBucket | None:
-        rate = next((rate for verb, rate in self._rates.items() if operation.lower().startswith(verb)), None)
-        if rate is None:
+        verb = next((verb for verb in self._rates if operation.lower().startswith(verb)), None)
+        if verb is None:
             return None
         if operation not in self._buckets:
-            evenly = operation.lower().startswith(_EVENLY)
-            self._buckets[operation] = TokenBucket(rate, self._clock, evenly=evenly)
+            self._buckets[operation] = TokenBucket(self._rates[verb], self._clock, evenly=verb in _EVENLY)
         return self._buckets[operation]
 
 

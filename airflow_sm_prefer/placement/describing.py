@@ -28,6 +28,10 @@ class Urgency(IntEnum):
 _FIRST_PAUSE, _LONGEST_PAUSE = 5.0, 60.0
 
 
+#: So many instants that are of no use any more are kept at least.
+_ROOM = 64
+
+
 class Describing:
     """The jobs that are to be described; instants are in seconds.
 
@@ -54,7 +58,7 @@ class Describing:
     def want_at(self, handle: str, instant: float, urgency: Urgency = Urgency.DUE) -> None:
         """Have a job described at an instant, in place of the one that was said before with the same urgency."""
         self._due[handle, urgency] = instant
-        heapq.heappush(self._later, (instant, next(self._number), handle, urgency))
+        self._put_off(instant, handle, urgency)
 
     def forget(self, handle: str) -> None:
         """Describe a job no more."""
@@ -68,12 +72,13 @@ class Describing:
             places.pop(handle, None)
 
     def failed(self, handle: str, now: float) -> None:
-        """Say that a Describe failed: the job is tried again after a while, longer each time."""
+        """Say that a Describe failed: the job is tried again after a while, longer each time, if it is still wanted."""
+        if handle not in self._wanted:
+            return
         failures = self._failures[handle] = self._failures.get(handle, 0) + 1
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(failures - 1, 10))
-        self._wanted.setdefault(handle, (Urgency.DOUBT, now))
         self._not_before[handle] = now + pause
-        heapq.heappush(self._later, (now + pause, next(self._number), handle, self._wanted[handle][0]))
+        self._put_off(now + pause, handle, self._wanted[handle][0])
 
     def due(self, now: float) -> float:
         """Return when the next is to be described; infinite where none is."""
@@ -98,6 +103,16 @@ class Describing:
                 return self._ready[0]
             heapq.heappop(self._ready)
         return None
+
+    def _put_off(self, instant: float, handle: str, urgency: Urgency) -> None:
+        heapq.heappush(self._later, (instant, next(self._number), handle, urgency))
+        if len(self._later) > _ROOM + 2 * (len(self._due) + len(self._not_before)):
+            # Most are of jobs that are over, and of instants that others have taken the place of.
+            self._later = [later for later in self._later if self._is_awaited(*later)]
+            heapq.heapify(self._later)
+
+    def _is_awaited(self, instant: float, _: int, handle: str, urgency: Urgency) -> bool:
+        return instant in (self._due.get((handle, urgency)), self._not_before.get(handle))
 
     def _ripen(self, now: float) -> None:
         """Take up those whose instant has come."""

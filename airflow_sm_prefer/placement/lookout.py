@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from airflow_sm_prefer.model.listed import Listed
@@ -37,6 +38,9 @@ _LONGEST_OVERLAP = 60.0
 
 #: So few who aren't where they should be are looked at one by one.
 _FEW = 5
+
+#: So many calls for changes come in a row at most while there is a way to go on: hints may come all the time.
+_IN_A_ROW = 2
 
 #: How many calls a look for changes is worth at least that gives nothing new.
 _WORTH = 3
@@ -89,6 +93,7 @@ class Lookout:
         self._known_since = -math.inf
         self._last_horizon = -math.inf
         self._is_crowded = False
+        self._in_a_row = 0
         self._late_until = self._busy_until = -math.inf
         # In the order in which they come: on a hint, all the time, and for what a List shows late.
         self._on_hint = Glance(every=0.5, overlap=1.0)
@@ -124,12 +129,11 @@ class Lookout:
             self._hinted.discard(handle)
             self._markers -= Counter([marker_of(handle)])
 
-    def described(self, handle: str, created: float | None, now: float) -> None:
+    def described(self, handle: str, created: float | None) -> None:
         """Say that a job was looked at by itself, and when AWS says that it was created."""
         watched = self._roll.get(handle)
         if watched is not None and created is not None:
             self._roll.place(watched, created)
-            watched.looked = now
             self._fresh.discard(handle)
 
     def hint(self, handle: str, now: float) -> None:
@@ -174,7 +178,7 @@ class Lookout:
 
     def lag(self, now: float) -> float:
         """Return how old the oldest look is that somebody who is waited for relies on, in seconds."""
-        since = [watched.since for handle in self._fresh if (watched := self._roll.get(handle))]
+        since = [watched.since for watched in self._unseen()]
         if len(self._fresh) < len(self) and math.isfinite(self._known_since):
             since.append(self._known_since)
         return max((now - instant for instant in since), default=0.0)
@@ -212,6 +216,8 @@ class Lookout:
         """
         self._asked = None
         if for_good:
+            self._whole_began = -math.inf if self._way else self._whole_began
+            self._fresh_began = -math.inf if self._way_to_fresh else self._fresh_began
             self._way = self._way_to_fresh = None
             for glance in (self._on_hint, self._often, self._deep):
                 glance.changes = None
@@ -219,35 +225,39 @@ class Lookout:
     def _show(self, watched: Watched, row: Listed, looked: Looked, now: float) -> bool:
         """Take a row of somebody who is waited for; returns whether it says anything new."""
         shown = (row.status, row.secondary, row.reason, row.modified)
-        is_first, is_new = watched.shown is None, watched.shown != shown
-        watched.looked, watched.shown = now, shown
+        before = watched.shown
         self._roll.place(watched, row.created)
         self._fresh.discard(row.handle)
         if row.is_over:
             looked.over.append(row)
-        elif is_new:
-            (looked.first if is_first else looked.changed).append(row)
-        if is_new and not is_first and row.modified is not None:
-            self._learn(row.modified)
-        return is_new
+            self._hinted.discard(row.handle)
+        if shown == before or (before and _is_older(row.modified, before[-1])):
+            return False
+        watched.shown = shown
+        if not row.is_over:
+            (looked.changed if before else looked.first).append(row)
+        if before and row.modified is not None:
+            self._learn(row.modified, now)
+        return True
 
     def _missing(self, missing: list[Watched]) -> list[str]:
         """Return who is to be described of those whom a listing doesn't show.
 
         Where that are many of whom nobody knows when they were created, they are looked for everywhere before.
         """
-        astray = [watched for watched in missing if watched.looked is None and not self._roll.is_anywhere(watched)]
+        astray = [watched for watched in missing if not (watched.is_placed or self._roll.is_anywhere(watched))]
         if len(astray) <= _FEW:
             return [watched.handle for watched in missing]
         for watched in astray:
             self._roll.place_anywhere(watched)
-        return [watched.handle for watched in missing if not self._roll.is_anywhere(watched)]
+        sought = {watched.handle for watched in astray}
+        return [watched.handle for watched in missing if watched.handle not in sought]
 
-    def _learn(self, modified: float) -> None:
+    def _learn(self, modified: float, now: float) -> None:
         """Note a change that the last look for changes should have shown: asking further back would have."""
         behind = self._last_horizon - modified
         if behind > 0:
-            self._time.distrust_dates()
+            self._time.mistaken(modified, now)
             self._often.overlap = min(_LONGEST_OVERLAP, max(self._often.overlap, behind + self._often.overlap))
 
     def _after_changes(self, glance: Glance, page: Page, news: int, looked: Looked, now: float) -> None:
@@ -287,25 +297,40 @@ class Lookout:
     # -- the choice --------------------------------------------------------------------------------------
 
     def _chosen(self, now: float) -> Sweep | Glance:
-        for glance in self._glances(now):
-            if glance.due <= now:
-                if glance.changes is None:
-                    self._begin(glance, now)
-                return glance
-        is_new = len(self._fresh) == len(self)
-        if self._way is None and (is_new or not self._is_fresh_due(now)) and self._way_to_fresh is None:
+        glance = next((glance for glance in self._glances(now) if glance.due <= now), None)
+        if glance is None or (self._in_a_row >= _IN_A_ROW and self._is_way_due(now)):
+            self._in_a_row = 0
+            return self._next_way(now)
+        self._in_a_row += 1
+        if glance.changes is None:
+            self._begin(glance, now)
+        return glance
+
+    def _next_way(self, now: float) -> Sweep:
+        is_new = self._way is None and len(self._fresh) == len(self)
+        if self._way_to_fresh is None and self._is_fresh_due(now) and not is_new:
+            self._fresh_began = now
+            self._way_to_fresh = self._sweep(now, fresh=True)
+        if self._way_to_fresh:
+            return self._way_to_fresh
+        if self._way is None:
             self._whole_began = now
             self._fresh_began = now if is_new else self._fresh_began
             self._way = self._sweep(now)
-        if self._way_to_fresh is None and self._is_fresh_due(now):
-            self._fresh_began = now
-            self._way_to_fresh = self._sweep(now, fresh=True)
-        way = self._way_to_fresh or self._way
-        assert way is not None
-        return way
+        return self._way
+
+    def _is_way_due(self, now: float) -> bool:
+        return bool(self._way or self._way_to_fresh) or self._is_fresh_due(now) or self._whole_due(now) <= now
 
     def _is_fresh_due(self, now: float) -> bool:
-        return bool(self._fresh) and self._fresh_began + _FRESH_EVERY <= now
+        return self._fresh_began + _FRESH_EVERY <= now and any(self._is_left(watched) for watched in self._unseen())
+
+    def _unseen(self) -> Iterator[Watched]:
+        return (watched for handle in self._fresh if (watched := self._roll.get(handle)))
+
+    def _is_left(self, watched: Watched) -> bool:
+        """Whether the way through the whole listing that is under way doesn't look for somebody."""
+        return self._way is None or watched.since > self._way.began
 
     def _glances(self, now: float) -> list[Glance]:
         """Return the ways in which changes are asked for now, the first that is due first; none where that is no use.
@@ -320,18 +345,22 @@ class Lookout:
         return [*on_hint, self._often, self._deep]
 
     def _begin(self, glance: Glance, now: float) -> None:
-        since = self._time.at(self._known_since) or 0.0
+        # The deep one goes by rows alone, so that dates which are of another clock are found out.
+        is_deep = glance is self._deep
+        since = (self._time.by_rows if is_deep else self._time.at)(self._known_since) or 0.0
         question = Question(
             created_after=math.floor(self._roll.oldest()) - 1.0,
             modified_after=float(math.floor(since - glance.overlap)),
             name_contains=self._name_contains(),
         )
         glance.began = now
-        glance.changes = Changes(question, now, _WORTH if glance is self._deep else max(_WORTH, self._cost() // 4))
+        glance.changes = Changes(question, now, _WORTH if is_deep else max(_WORTH, self._cost() // 4))
 
     def _sweep(self, now: float, *, fresh: bool = False) -> Sweep:
+        left = {watched.handle for watched in self._unseen() if self._is_left(watched)} if fresh else set()
+
         def wanted(watched: Watched) -> bool:
-            return not fresh or watched.handle in self._fresh
+            return not fresh or (watched.handle in left and watched.handle in self._fresh)
 
         return Sweep(self._roll, wanted, now, self._name_contains(), jumps=self._filters)
 
@@ -349,3 +378,8 @@ class Lookout:
 
     def _name_contains(self) -> str:
         return next(iter(self._markers)) if self._filters and len(self._markers) == 1 else ""
+
+
+def _is_older(modified: float | None, than: float | None) -> bool:
+    """Whether an answer is from before another that has come already."""
+    return modified is not None and than is not None and modified < than

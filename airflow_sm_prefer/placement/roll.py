@@ -27,8 +27,7 @@ class Watched:
         since: Since when it is waited for, by our clock.
         earliest: The first instant at which it may have been created.
         latest: The last; equal to the first once a row or a Describe has said it.
-        looked: When a row of it was last seen, by our clock; None before the first.
-        shown: What that row said.
+        shown: What the last row of it said; None before the first.
         hinted: When something hinted that it is over; None if nothing has since the last look for it.
     """
 
@@ -36,7 +35,6 @@ class Watched:
     since: float
     earliest: float
     latest: float
-    looked: float | None = None
     shown: Shown | None = None
     hinted: float | None = None
 

@@ -25,11 +25,15 @@ class ServerTime:
         """Note that an answer which has come now has a date of AWS's."""
         self._by_date = instant - now
 
-    def distrust_dates(self) -> None:
-        """Go by rows alone from now on: dates have led to a change being missed."""
-        self._trusts_dates = False
+    def mistaken(self, instant: float, now: float) -> None:
+        """Begin anew with a row that is shown now, and go by rows alone: a change was missed by what was believed."""
+        self._by_rows, self._trusts_dates = instant - now, False
 
     def at(self, now: float) -> float | None:
         """Return what AWS's clock shows at an instant of ours, or less; None before anything is known."""
         ahead = max(self._by_rows, self._by_date if self._trusts_dates else -math.inf)
         return None if math.isinf(ahead) else now + ahead
+
+    def by_rows(self, now: float) -> float | None:
+        """Return the same, but by what rows have shown alone."""
+        return None if math.isinf(self._by_rows) else now + self._by_rows

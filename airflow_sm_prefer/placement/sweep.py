@@ -64,10 +64,7 @@ class Sweep:
         self.calls += 1
         self._barren = 0 if shown else self._barren + 1
         self._done.update(shown)
-        if page.token is None:
-            self._low = asked.created_after
-        elif page.rows:
-            self._low = min(self._low, page.rows[-1].created)
+        self._low = self._reached(asked, page)
         missing = self._pass_over(self._roll.between(self._low, math.inf, self._is_wanted))
         following = self._roll.newest(self._is_wanted, self._low)
         if following is None or page.token is None:
@@ -82,6 +79,13 @@ class Sweep:
             missing += self._pass_over(filter(self._is_wanted, list(self._roll)))
         return missing
 
+    def _reached(self, asked: Question, page: Page) -> float:
+        if page.token is None:
+            return asked.created_after
+        # Whoever was jumped over isn't wanted, and a page may have no rows.
+        reached = self._low if asked.created_before is None else min(self._low, asked.created_before)
+        return min(reached, page.rows[-1].created) if page.rows else reached
+
     def _is_wanted(self, watched: Watched) -> bool:
         is_ours = watched.since <= self.began and watched.handle not in self._done
         return is_ours and self._of_interest(watched)
@@ -95,7 +99,8 @@ class Sweep:
         return list(islice((watched for watched in self._roll if self._is_wanted(watched)), number))
 
     def _next(self, asked: Question, following: Watched, token: str) -> Question:
-        bound = math.floor(min(following.latest, self._low)) + 1.0
-        if self._jumps and bound < math.floor(self._low):
-            return replace(asked, created_before=bound, token=None)
+        newest = min(following.latest, self._low)
+        # Two seconds are the least that whole ones can pass over.
+        if self._jumps and math.isfinite(newest) and math.floor(newest) + 2.0 <= self._low:
+            return replace(asked, created_before=math.floor(newest) + 1.0, token=None)
         return replace(asked, token=token)

@@ -224,7 +224,8 @@ class Watcher:
             else:
                 if not self._lookout.is_busy(now):
                     await self._caller.turn()
-                if self._waits:
+                # What was due may have been settled while this waited for its turn.
+                if self._waits and self._lookout.due(self._clock.time()) <= self._clock.time():
                     await self._list()
             self._measure(self._clock.time())
 
@@ -328,7 +329,7 @@ class Watcher:
             return
         self._hints.seen(handle, is_over=answer.is_terminal, now=now)
         self._describing.described(handle)
-        self._lookout.described(handle, answer.created, now)
+        self._lookout.described(handle, answer.created)
         if handle in self._waits:
             pause = _STALE_AFTER if self._lists(now) else self._every
             self._describing.want_at(handle, now + pause, Urgency.STALE)

@@ -11,6 +11,7 @@ from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.aws.pacing import Pacing
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.placement.listing import Question
 
 ARN = "arn:aws:sagemaker:us-west-2:123456789012:{kind}-job/n"
 KINDS = [JobKind.TRAINING, JobKind.PROCESSING]
@@ -33,6 +34,7 @@ REQUESTS = {
     },
 }
 AFTER = datetime(2026, 11, 1, tzinfo=UTC)
+BEFORE = datetime(2026, 11, 2, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -233,3 +235,36 @@ def test_doubt_ends_with_its_call(api, attempts):
     with pytest.raises(CallFailed) as caught:
         api.create(REQUESTS[api.kind])
     assert not caught.value.failure.no_answer
+
+
+# -- one page ------------------------------------------------------------------------------------------------
+
+
+def page_request(**more):
+    order = {"MaxResults": 100, "SortBy": "CreationTime", "SortOrder": "Descending"}
+    return {"CreationTimeAfter": AFTER, **order, **more}
+
+
+def test_a_page_is_asked_for_with_no_more_than_the_question_has(api, stub):
+    stub.add_response(f"list_{api.kind.value}_jobs", {f"{api.kind.word}JobSummaries": []}, page_request())
+    page = api.page(Question(AFTER.timestamp()))
+    assert (page.rows, page.token) == ((), None)
+
+
+def test_a_page_has_its_rows_the_next_ones_token_and_the_date(api, stub):
+    bounds = {"CreationTimeBefore": BEFORE, "LastModifiedTimeAfter": AFTER, "NameContains": "smp", "NextToken": "1"}
+    row = {
+        api.kind.name_key: "n",
+        api.kind.arn_key: ARN.format(kind=api.kind.value),
+        api.kind.status_key: "InProgress",
+        "CreationTime": AFTER,
+    }
+    answer = {
+        f"{api.kind.word}JobSummaries": [row],
+        "NextToken": "2",
+        "ResponseMetadata": {"HTTPHeaders": {"date": "Fri, 15 Jan 2027 08:00:00 GMT"}},
+    }
+    stub.add_response(f"list_{api.kind.value}_jobs", answer, page_request(**bounds))
+    page = api.page(Question(AFTER.timestamp(), BEFORE.timestamp(), AFTER.timestamp(), "smp", "1"))
+    assert [(row.name, row.created) for row in page.rows] == [("n", AFTER.timestamp())]
+    assert (page.token, page.date) == ("2", 1_800_000_000.0)

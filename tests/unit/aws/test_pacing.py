@@ -113,3 +113,16 @@ def test_buckets_are_shared_within_an_account_and_region_only(monkeypatch):
     assert shared_pacing("1234", "us-west-2", clock) is one
     assert shared_pacing("1234", "eu-west-1", clock) is not one
     assert shared_pacing("5678", "us-west-2", clock) is not one
+
+
+@pytest.mark.parametrize("operation", ["ListTrainingJobs", pacing.WATCH])
+def test_looks_never_come_closer_than_their_rate_has_them(operation):
+    clock = FakeClock()
+    calls = Pacing(clock, {"list": 2.0, pacing.WATCH: 2.0})
+    clock.advance(3600)
+    assert [calls.acquire(operation) for _ in range(3)] == [0.0, 0.5, 1.0]
+
+
+def test_looks_have_a_rate_unless_they_are_told_one():
+    calls = Pacing(FakeClock())
+    assert [calls.acquire(pacing.WATCH) for _ in range(2)] == [0.0, pytest.approx(1 / pacing.DEFAULT_WATCH_RATE)]

@@ -13,6 +13,7 @@ from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
 from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.model.listed import Listed
+from airflow_sm_prefer.placement.listing import Question
 
 SERVICE_JOB = "arn:aws:batch:us-west-2:123456789012:service-job/7b5f"
 TRAINING_JOB = "arn:aws:sagemaker:us-west-2:123456789012:training-job/nightly-1"
@@ -125,3 +126,18 @@ def test_queues_that_do_not_answer_fail_the_listing_so_that_no_job_is_taken_for_
 
 def failed(kind: FailureKind) -> CallFailed:
     return CallFailed(CallFailure(kind, "Code", "words", "DescribeJobQueues"))
+
+
+def test_a_page_is_of_a_queue_or_of_sagemakers_own(both: Both) -> None:
+    question = Question(float(NOW))
+    assert both.jobs.page(question) is both.direct.page.return_value
+    assert both.made == 0
+    assert both.jobs.page(question, "p5") is both.queued.page.return_value
+    both.direct.page.assert_called_once_with(question)
+    both.queued.page.assert_called_once_with("p5", question)
+
+
+def test_places_are_counted_from_one_in_a_queue_and_in_each_quota_share(both: Both) -> None:
+    both.queued.front.return_value = [["arn:a", "arn:b"], ["arn:c"], []]
+    assert both.jobs.places("p5") == {"arn:a": 1, "arn:b": 2, "arn:c": 1}
+    both.queued.front.assert_called_once_with("p5")

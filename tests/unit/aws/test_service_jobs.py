@@ -11,6 +11,7 @@ from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.pacing import Pacing
 from airflow_sm_prefer.aws.service_jobs import LIVE_STATUSES, ServiceJobsApi
 from airflow_sm_prefer.clock import FakeClock
+from airflow_sm_prefer.placement.listing import Question
 
 ARN = "arn:aws:batch:us-west-2:123456789012:service-job/7b5f"
 REQUEST: dict[str, Any] = {
@@ -216,3 +217,22 @@ def test_tags_are_read_and_added_as_batch_has_them(api: ServiceJobsApi, stub: St
 def test_a_job_without_tags_has_none(api: ServiceJobsApi, stub: Stubber) -> None:
     stub.add_response("list_tags_for_resource", {}, {"resourceArn": ARN})
     assert api.tags(ARN) == {}
+
+
+@pytest.mark.parametrize(("token", "more"), [(None, {}), ("1", {"nextToken": "1"})])
+def test_a_page_is_of_all_jobs_of_a_queue_since_an_instant(
+    api: ServiceJobsApi, stub: Stubber, token: str | None, more: dict[str, str]
+) -> None:
+    filters = [{"name": "AFTER_CREATED_AT", "values": ["1800000000000"]}]
+    request = {"jobQueue": "p5", "maxResults": 100, "filters": filters, **more}
+    rows = [row(created=1_800_000_001_500) | {"status": "RUNNING"}]
+    stub.add_response("list_service_jobs", {"jobSummaryList": rows, "nextToken": "2"}, request)
+    page = api.page("p5", Question(1_800_000_000.0, token=token))
+    assert [(listed.handle, listed.created) for listed in page.rows] == [(ARN, 1_800_000_001.5)]
+    assert (page.token, page.date) == ("2", None)
+
+
+def test_a_last_page_may_be_empty(api: ServiceJobsApi, stub: Stubber) -> None:
+    stub.add_response("list_service_jobs", {"jobSummaryList": []})
+    page = api.page("p5", Question(1_800_000_000.0))
+    assert (page.rows, page.token) == ((), None)

@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_sm_prefer.aws.pacing import DEFAULT_RATES
+from airflow_sm_prefer.aws.pacing import DEFAULT_RATES, DEFAULT_WATCH_RATE, WATCH
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.hooks import settings
 from airflow_sm_prefer.model.priority import DEFAULT_PRIORITIES
@@ -142,3 +142,19 @@ def test_triggerers_are_counted_in_whole_numbers_from_one(own_settings, written)
     own_settings("SM_PREFER__TRIGGERERS", written)
     with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] triggerers is .*must be a"):
         settings.triggerers()
+
+
+def test_one_triggerer_watches_with_the_whole_rate_and_each_of_more_with_its_share(own_settings):
+    assert settings.watching_rates() == {**DEFAULT_RATES, WATCH: DEFAULT_WATCH_RATE}
+    own_settings("SM_PREFER__TRIGGERERS", "2")
+    own_settings("SM_PREFER__WATCH_RATE", "1.0")
+    own_settings("SM_PREFER__LIST_RATE", "1.6")
+    shares = settings.watching_rates()
+    assert (shares[WATCH], shares["list"], shares["stop"]) == (0.5, 0.8, DEFAULT_RATES["stop"] / 2)
+
+
+@pytest.mark.parametrize("written", ["0", "nan", "fast"])
+def test_a_rate_to_watch_with_is_a_number_above_zero(own_settings, written):
+    own_settings("SM_PREFER__WATCH_RATE", written)
+    with pytest.raises(InvalidSetting, match=r"^\[sm_prefer\] watch_rate is "):
+        settings.watching_rates()

@@ -188,3 +188,9 @@ def test_a_job_that_failed_without_saying_when_had_lost_its_instances_when_its_l
 )
 def test_an_instant_is_read_in_the_references_unit_and_in_the_guides(written: int | None, read: float | None) -> None:
     assert seconds(written) == read
+
+
+def test_it_is_said_as_which_training_job_it_runs_once_there_is_one() -> None:
+    assert seen().runs_as is None
+    attempted = {"latestAttempt": {"serviceResourceId": {"name": "TrainingJobArn", "value": TRAINING_ARN}}}
+    assert seen("RUNNING", **attempted).runs_as == "AWSBatchnightly88b6"

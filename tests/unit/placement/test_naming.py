@@ -12,6 +12,7 @@ from airflow_sm_prefer.placement.naming import (
     encode_tag,
     fingerprint,
     job_name,
+    marker_of,
     task_marker,
 )
 from airflow_sm_prefer.placement.ownership import Ownership
@@ -128,3 +129,13 @@ def test_ownership_survives_its_tags() -> None:
 def test_tags_that_are_missing_or_damaged_are_nobodys(change: dict[str, str]) -> None:
     tags = {tag["Key"]: tag["Value"] for tag in OWNER.to_tags()}
     assert Ownership.from_tags({**tags, **change} if change else {"team": "ml"}) is None
+
+
+@pytest.mark.parametrize("prefix", ["nightly", "", "smpabcd"])
+def test_a_job_carries_the_marker_of_its_deployment(prefix: str) -> None:
+    assert marker_of(job_name(IDENTITY, prefix, 3)) == deployment_marker("prod")
+
+
+@pytest.mark.parametrize("name", ["", "nightly-1", "smpabcd", "smpabcd-short-1", "smpABCD-abcdefghijkl-1"])
+def test_a_job_of_somebody_else_carries_none(name: str) -> None:
+    assert marker_of(name) == ""

@@ -11,6 +11,7 @@ from airflow_sm_prefer.placement.events import (
     Fail,
     Finish,
     Found,
+    Glimpsed,
     Sleep,
     Stop,
     Submit,
@@ -694,3 +695,31 @@ def test_a_stop_that_batch_shows_no_effect_of_is_sent_again() -> None:
     driver.sees(secondary="RUNNABLE", after=60)
     assert driver.sees(secondary="RUNNABLE", after=30) == (Watch(NOW + 120),)
     assert driver.sees(secondary="RUNNABLE", after=30) == (Stop(SERVICE_JOB.format(1)), Watch(NOW + 180))
+
+
+# -- glimpses ------------------------------------------------------------------------------------------------
+
+
+def test_a_glimpse_of_a_job_says_nothing_and_it_is_watched_on() -> None:
+    driver = Driver(new_state()).watching()
+    told = len(driver.told)
+    assert driver.hears(Glimpsed(), after=30) == (Watch(NOW + 6 * HOUR),)
+    assert driver.told[told:] == []
+
+
+def test_a_glimpse_ends_what_was_told_of_a_job_that_was_not_seen() -> None:
+    driver = Driver(new_state()).watching()
+    driver.hears(unseen(Verdict.UNREACHABLE), after=30)
+    told = len(driver.told)
+    driver.hears(Glimpsed(), after=30)
+    assert len(driver.told) == told + 1
+    assert (driver.state.unseen_since, driver.state.told_at) == (None, None)
+    driver.hears(Glimpsed(), after=30)
+    assert len(driver.told) == told + 1
+
+
+def test_a_job_that_is_to_stop_may_be_glimpsed_too() -> None:
+    driver = Driver(new_state()).watching()
+    driver.state = driver.state.but(phase=Phase.STOPPING)
+    driver.hears(Glimpsed())
+    assert driver.state.phase is Phase.STOPPING
