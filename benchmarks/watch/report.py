@@ -105,4 +105,4 @@ def print_table(all_seen: Iterable[Seen]) -> None:
         shown.add_column(name, justify="left" if name == "trigger" else "right")
     for seen in all_seen:
         shown.add_row(*cells(seen))
-    Console(width=180).print(shown)
+    Console(width=240).print(shown)
