@@ -199,7 +199,7 @@ class _Measuring:
         if not hasattr(self, "_over"):
             self._over = 0
         self._over += more
-        patience = time.monotonic() + seconds + max(100.0, 2 * self._plan.forced_seconds)
+        patience = time.monotonic() + seconds + max(100.0, 3 * self._plan.forced_seconds)
         while self._waiting.tell("count")["over"] < self._over and time.monotonic() < patience:
             time.sleep(1.0)
 

@@ -69,6 +69,27 @@ def watch_machine(lags: Lags) -> None:
     threading.Thread(target=beat, daemon=True).start()
 
 
+class Collections:
+    """How long the garbage collector has held this process up, in its own processor time."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+        self._longest = 0.0
+        gc.callbacks.append(self._note)
+
+    def take(self) -> float:
+        """Return the longest collection since the last time, in milliseconds."""
+        longest, self._longest = self._longest, 0.0
+        return 1e3 * longest
+
+    def _note(self, phase: str, info: dict[str, int]) -> None:
+        del info
+        if phase == "start":
+            self._began = time.thread_time()
+        else:
+            self._longest = max(self._longest, time.thread_time() - self._began)
+
+
 class Memory:
     """The most memory that this process has had since this was made, over what it had then. Linux only."""
 

@@ -33,7 +33,7 @@ ours or the Amazon provider's, is told to look every 30 s. Each row is a measure
 - Memory is the peak over what the process had with one client made.
 - A stall is how late a coroutine that sleeps 5 ms at a time is woken. The machine's is the same in an idle process
   beside: what the processor had no time for. Busy is the most processor time that the loop's thread used between two
-  such beats: its own share of a stall, whatever else the machine did.
+  such beats: its own share of a stall, whatever else the machine did; of that, gc is Python's longest collection.
 - End to event: from a job's end at the endpoint to the trigger's event, with 20 jobs ending a second at random; then
   with all that are left ending at once. Forced is how long 2 List calls of 100 jobs a second take for all of them.
 - *Unindexed* is a List that applies LastModifiedTimeAfter and NameContains after it has cut its pages, as it has been

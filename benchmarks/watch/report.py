@@ -62,7 +62,7 @@ FIGURES: Mapping[str, tuple[str, Figure]] = {
 COLUMNS = (
     *("trigger", "jobs", "calls a second", "in the busiest", "throttled", "CPU a job, ms", "memory a job, kB"),
     *(
-        "stall max/p99/busy, ms",
+        "stall max/p99/busy/gc, ms",
         "machine's, ms",
         "end to event p50/p99/max, s",
         "all at once, s",
@@ -84,7 +84,7 @@ def cells(seen: Seen) -> list[str]:
         f"{wait['throttled']} ({throttled_share(seen):.0f} %)",
         f"{cpu_a_job(seen):.2f}",
         f"{memory_a_job(seen):.1f}",
-        "/".join(f"{wait['stall'][key]:.0f}" for key in ("max_ms", "p99_ms", "busy_ms")),
+        "/".join(f"{wait['stall'][key]:.0f}" for key in ("max_ms", "p99_ms", "busy_ms", "collection_ms")),
         f"{wait['machine_stall']['max_ms']:.0f}",
         _times(seen["ending"]),
         _times(seen["ending_at_once"]),
@@ -105,4 +105,4 @@ def print_table(all_seen: Iterable[Seen]) -> None:
         shown.add_column(name, justify="left" if name == "trigger" else "right")
     for seen in all_seen:
         shown.add_row(*cells(seen))
-    Console(width=180).print(shown)
+    Console(width=240).print(shown)

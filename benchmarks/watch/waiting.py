@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, TextIO
 
 from benchmarks.watch.jobs import Job, jobs, warm_up_jobs
-from benchmarks.watch.meters import Lags, Memory, watch_loop
+from benchmarks.watch.meters import Collections, Lags, Memory, watch_loop
 from benchmarks.watch.triggers import MAKERS
 
 IDLE_SECONDS = 3.0
@@ -40,7 +40,7 @@ class Waiting:
         self._warm = [job for job in warm_up_jobs() if job.kind in kinds]
         self._events: dict[str, float] = {}
         self._errors: dict[str, str] = {}
-        self._lags = Lags()
+        self._lags, self._collections = Lags(), Collections()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -71,6 +71,7 @@ class Waiting:
         """Begin all waits, as a triggerer does that has been restarted."""
         self._memory = Memory()
         self._lags.take()
+        self._collections.take()
         self._began, self._began_cpu = time.monotonic(), time.process_time()
         for job in jobs(self._count, mixed=self._mixed):
             task = asyncio.create_task(self._wait(job))
@@ -89,7 +90,7 @@ class Waiting:
             "meter_cpu_seconds": self._idle_share * passed,
             "memory_bytes": self._memory.peak_growth(),
             "memory_now_bytes": self._memory.growth(),
-            "stall": self._lags.take(),
+            "stall": {**self._lags.take(), "collection_ms": self._collections.take()},
         }
 
     def count(self) -> dict[str, Any]:

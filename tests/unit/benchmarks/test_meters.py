@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
+import gc
 import time
 
 import pytest
 
-from benchmarks.watch.meters import Lags, Memory, percentile, watch_loop
+from benchmarks.watch.meters import Collections, Lags, Memory, percentile, watch_loop
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,13 @@ async def test_the_loops_own_work_is_told_from_what_it_waited_for():
     with contextlib.suppress(asyncio.CancelledError):
         await heart
     assert lags.take()["busy_ms"] > 190
+
+
+def test_the_longest_collection_is_told_once():
+    collections = Collections()
+    gc.collect()
+    assert collections.take() > 0
+    assert collections.take() == 0.0
 
 
 def test_memory_is_the_peak_over_what_there_was():

@@ -6,7 +6,7 @@ from benchmarks.watch import report
 from benchmarks.watch.measurement import Plan
 
 LATENCY = {"p50": 1.0, "p99": 2.0, "max": 3.0}
-STALL = {"max_ms": 40.0, "p99_ms": 4.0, "busy_ms": 30.0}
+STALL = {"max_ms": 40.0, "p99_ms": 4.0, "busy_ms": 30.0, "collection_ms": 20.0}
 SEEN = {
     "plan": {"jobs": 100, "mixed": False},
     "title": "ours, events",
@@ -46,7 +46,7 @@ def test_a_figure_is_by_second_or_by_job(name, value):
 
 def test_a_row_has_what_is_missing_and_what_is_forced():
     assert report.cells(SEEN) == [
-        *("ours, events", "100", "1.20", "2", "12 (10 %)", "0.50", "15.0", "40/4/30", "40"),
+        *("ours, events", "100", "1.20", "2", "12 (10 %)", "0.50", "15.0", "40/4/30/20", "40"),
         *("1.0/2.0/3.0", "-/-/-", "0.5", "3"),
     ]
     assert len(report.cells(SEEN)) == len(report.COLUMNS)
