@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tests.e2e.compose.file import COMPLETED, FILE, HEALTHY, Service
 ROOT = FILE.parent
 TRIGGERERS = ("triggerer-1", "triggerer-2")
 WORKERS = ("worker-1", "worker-2")
-AIRFLOW = ("migrate", "api-server", "scheduler", "dag-processor", "event-queues", *TRIGGERERS, *WORKERS)
+AIRFLOW = ("migrate", "api-server", "scheduler", "dag-processor", *TRIGGERERS, *WORKERS)
 AT_THE_SANDBOX = ("sandbox", "event-queues", *TRIGGERERS, *WORKERS)
 OWN = {"SERVICE_NAME", "AIRFLOW__SM_PREFER__EVENTS_QUEUE"}
 """What a service has of its own in its environment."""
@@ -43,7 +44,7 @@ def services() -> dict[str, Service]:
 
 
 def test_all_of_a_team_s_airflow_is_there(said: dict[str, Any]) -> None:
-    assert set(said) == {"postgres", "redis", "loopback", "sandbox", *AIRFLOW}
+    assert set(said) == {"postgres", "redis", "loopback", "sandbox", "event-queues", *AIRFLOW}
 
 
 def test_every_service_is_checked_or_ends_and_is_waited_for(services: dict[str, Service]) -> None:
@@ -66,7 +67,8 @@ def test_airflow_s_services_differ_in_their_names_only(services: dict[str, Servi
 def test_each_triggerer_has_a_queue_that_is_made(services: dict[str, Service]) -> None:
     queues = [services[name].environment["AIRFLOW__SM_PREFER__EVENTS_QUEUE"] for name in TRIGGERERS]
     assert len(set(queues)) == len(queues)
-    assert services["event-queues"].command[2:] == queues
+    command = services["event-queues"].command
+    assert [name for option, name in pairwise(command) if option == "--queue"] == queues
     assert all(services[name].needs["event-queues"] == COMPLETED for name in TRIGGERERS)
 
 
@@ -101,6 +103,7 @@ def test_only_this_machine_reaches_a_port(said: dict[str, Any]) -> None:
 def test_the_sandbox_is_reached_by_loopback_only(said: dict[str, Any]) -> None:
     assert {name for name, service in said.items() if "network_mode" in service} == set(AT_THE_SANDBOX)
     assert all(said[name]["network_mode"] == "service:loopback" for name in AT_THE_SANDBOX)
+    assert "--endpoint-url http://127.0.0.1:4580" in said["event-queues"]["command"]
     connection = yaml.safe_load(said["worker-1"]["environment"]["AIRFLOW_CONN_AWS_DEFAULT"])
     assert connection["extra"]["endpoint_url"] == "http://127.0.0.1:4580"
     assert "--port 4580" in said["sandbox"]["command"]
