@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_sm_prefer.cli.demo.report import worker_seconds
+from airflow_sm_prefer.cli.demo.rest import ANSWERS
 from tests.e2e.compose.stack import Stack
 from tests.e2e.conftest import until
 
@@ -90,7 +91,14 @@ class Load:
 
     def until_over(self, seconds: float) -> None:
         """Wait until every run has ended."""
-        self._until(lambda: all(state in OVER for state in self._states().values()), "the runs' end", seconds)
+        self._until(self._is_over, "the runs' end", seconds)
+
+    def _is_over(self) -> bool:
+        try:
+            return all(state in OVER for state in self._states().values())
+        except ANSWERS:
+            # The api-server may have been killed.
+            return False
 
     def outcome(self) -> Outcome:
         """Count."""
@@ -118,7 +126,7 @@ class Load:
     def _until(self, done: Callable[[], bool], what: str, seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while not done():
-            assert time.monotonic() < deadline, f"waited in vain for {what}: {Counter(self._states().values())}"
+            assert time.monotonic() < deadline, f"waited in vain for {what}"
             time.sleep(LOOK_SECONDS)
 
 
