@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-#: So many hints in a row have to prove true before one is believed.
-_PROOFS = 20
+#: So many hints in a row have to prove true before one is believed. Some are looked into even then.
+_PROOFS = 3
 
 #: How long none is believed after one that was false, in seconds.
 _DOUBT = 600.0

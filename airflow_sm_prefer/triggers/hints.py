@@ -28,6 +28,18 @@ class Hints:
             self._looked_into.discard(handle)
             self._trust.proved(right=is_over, now=now)
 
+    def is_pending(self, handle: str) -> bool:
+        """Whether a hint about a job is still to be looked into."""
+        return handle in self._looked_into
+
+    def believe_pending(self, now: float) -> list[str]:
+        """Believe those that are still to be looked into, if they may be; returns their jobs."""
+        pending = sorted(self._looked_into) if self.are_believed(now) else []
+        for handle in pending:
+            self._looked_into.discard(handle)
+            self.believe(handle, now)
+        return pending
+
     def are_believed(self, now: float) -> bool:
         """Whether one may be believed without a look."""
         return self._trust.is_earned(now)

@@ -53,8 +53,8 @@ _LONGEST_PAUSE = 30.0
 #: How long a listing isn't asked that can't be: the role may not, or the queue is gone.
 _NO_LIST_FOR = 600.0
 
-#: So many hints that wait for a Describe of their own are two seconds' worth.
-_MANY_HINTS = 4
+#: So many hints wait for a Describe of their own at a time even when others are believed without one.
+_LOOKED_INTO = 2
 
 #: Real seconds between two accounts of how fresh the looks are.
 _MEASURE_EVERY = 10.0
@@ -122,8 +122,8 @@ class Watcher:
     def hint(self, hint: Hint) -> None:
         """Look at a job soon, since it may have changed or be over.
 
-        Where that can't be soon, a hint that it is over is believed if all have proved true of late: the worker looks
-        for itself before it does anything.
+        Where that can't be soon for all, a hint that it is over is believed as long as those prove true that are looked
+        into meanwhile: the worker looks for itself before it does anything.
         """
         now, handle = self._clock.time(), hint.handle
         if handle not in self._lookout:
@@ -133,7 +133,7 @@ class Watcher:
         elif self._lists(now) and self._lookout.can_look_closely(now):
             self._hints.look_into(handle)
             self._lookout.hint(handle, now)
-        elif self._hints.are_believed(now) and self._describing.backlog(Urgency.DOUBT) >= _MANY_HINTS:
+        elif self._hints.are_believed(now) and self._describing.backlog(Urgency.DOUBT) >= _LOOKED_INTO:
             self._hints.believe(handle, now)
             self._waits.put(handle, Over())
         else:
@@ -240,8 +240,8 @@ class Watcher:
 
     async def _tell(self, looked: Looked) -> None:
         """Let those hear it who wait for what an answer has shown."""
-        await self._wake(looked.over)
         now = self._clock.time()
+        await self._wake([self._over(row, now) for row in looked.over])
         for row in looked.first:
             if any(not _is_told(row, wait) for wait in self._waits.of(row.handle)):
                 self._describing.want(row.handle, Urgency.CHANGED, now)
@@ -254,14 +254,17 @@ class Watcher:
         if looked.is_whole:
             await self._waits.reassure()
 
-    async def _wake(self, rows: Sequence[Listed]) -> None:
+    def _over(self, row: Listed, now: float) -> str:
+        """Note that a row shows a job over; returns its handle."""
+        self._hints.seen(row.handle, is_over=True, now=now)
+        if row.ended is not None:
+            metrics.woke(now - row.ended)
+        return row.handle
+
+    async def _wake(self, handles: Sequence[str]) -> None:
         """Wake the tasks of jobs that are over, a few at a time, so that others have their turns in between."""
-        now = self._clock.time()
-        for n, row in enumerate(rows):
-            self._hints.seen(row.handle, is_over=True, now=now)
-            if row.ended is not None:
-                metrics.woke(now - row.ended)
-            self._waits.put(row.handle, Over())
+        for n, handle in enumerate(handles):
+            self._waits.put(handle, Over())
             if n % _AT_ONCE == _AT_ONCE - 1:
                 await asyncio.sleep(0)
 
@@ -305,7 +308,9 @@ class Watcher:
             if due > now:
                 await self._rest(due - now)
                 continue
-            await self._caller.turn()
+            first = self._describing.next(now)
+            if not (first and self._hints.is_pending(first[0])):
+                await self._caller.turn()  # a hint comes when jobs end, and Describes have a limit of their own
             if self._places_due(now) <= now:
                 await self._look_at_front()
             elif first := self._describing.next(self._clock.time()):
@@ -334,6 +339,7 @@ class Watcher:
             pause = _STALE_AFTER if self._lists(now) else self._every
             self._describing.want_at(handle, now + pause, Urgency.STALE)
         self._waits.put(handle, Seen(answer))
+        await self._wake(self._hints.believe_pending(now))
 
     async def _describe_failed(self, handle: str, failed: Failed, now: float) -> None:
         self._describing.failed(handle, now)

@@ -70,6 +70,7 @@ class Waiting:
     async def start(self) -> dict[str, Any]:
         """Begin all waits, as a triggerer does that has been restarted."""
         self._memory = Memory()
+        await asyncio.sleep(0.1)  # the collection before it is not the waits' affair
         self._lags.take()
         self._collections.take()
         self._began, self._began_cpu = time.monotonic(), time.process_time()
