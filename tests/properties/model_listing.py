@@ -234,8 +234,9 @@ class Run:
         self._hear(self.lookout.answered(question, page, self.clock.time()))
 
     def _goes_on(self, question: Question, page: Page) -> None:
-        """Nobody gets ahead who asks for the same beginning again and again."""
-        times = self.same[1] + 1 if question == self.same[0] and page.token else 0
+        """Nobody gets ahead who asks the same again and again, without the pause between two ways."""
+        is_soon = len(self.seen.lists) > 1 and self.seen.lists[-1][0] - self.seen.lists[-2][0] < 4
+        times = self.same[1] + 1 if question == self.same[0] and page.token and is_soon else 0
         self.same = question, times
         assert times < 10, question
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_right
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -123,7 +124,7 @@ def assert_who_is_gone_is_described(run: Run, since: dict[str, float], within: f
 def assert_rate_is_kept(run: Run) -> None:
     """A call in each turn, and a List in each of its own turns while jobs are found to be over."""
     lists = [at for at, _ in run.seen.lists]
-    assert all(later - earlier > 1 / 1.8 - 1e-3 for earlier, later in zip(lists, lists[1:], strict=False))
+    assert all(later - earlier > 1 / 1.8 - 1e-3 for earlier, later in pairwise(lists))
     calls = sorted(lists + [at for at, _ in run.seen.describes])
     for n, at in enumerate(calls):
         assert bisect_right(calls, at + 60) - n <= 60 * (1.8 + RATE) + 2

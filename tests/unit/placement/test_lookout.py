@@ -94,6 +94,14 @@ def test_one_who_is_over_is_told_until_nobody_waits_for_it() -> None:
     assert lookout.due(NOW) == math.inf
 
 
+def test_one_who_is_waited_for_twice_is_looked_for_once() -> None:
+    lookout = seen(1)
+    lookout.watch("job-0", NOW, NOW + 1)
+    assert (len(lookout), lookout.due(NOW + 1)) == (1, NOW + 5)
+    lookout.forget("job-0")
+    assert len(lookout) == 0
+
+
 def test_others_jobs_are_nobodys_matter() -> None:
     assert answer(watching(1), NOW, row(7, status="Completed"), row(0)).over == []
 
