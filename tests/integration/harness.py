@@ -214,6 +214,8 @@ def airflow_and_sandbox(
             mock.patch("airflow_sm_prefer.hooks.sagemaker.SystemClock", return_value=clock),
             mock.patch("airflow_sm_prefer.aws.pacing._shared", {}),
             mock.patch("airflow_sm_prefer.triggers.connection._jobs", {}),
+            # One look in a poll: each is a call over the wire, and there are hours of them.
+            mock.patch("airflow_sm_prefer.triggers.watch._LOOKS", 1.0),
         ):
             yield Airflow(server, clock, store=store)
 

@@ -62,6 +62,13 @@ def test_only_those_in_line_are_told_and_only_what_has_changed() -> None:
     assert (told(one), told(two), told(running)) == ([1], [2, 3], [])
 
 
+def test_a_job_that_has_lost_its_place_for_a_moment_is_still_looked_for() -> None:
+    places, one = Places(), wait(status="InProgress (SCHEDULED)")
+    assert places.due([one], NOW) == NOW
+    places.looked({"arn:1": 4}, [one], NOW)
+    assert told(one) == [4]
+
+
 def test_both_who_wait_for_a_job_are_told() -> None:
     one, two = wait(), wait()
     Places().looked({"arn:1": 7}, [one, two], NOW)

@@ -58,7 +58,8 @@ class Bench:
                 if isinstance(heard, Over) or (isinstance(heard, Seen) and heard.observation.is_terminal):
                     return
                 if isinstance(heard, Seen):
-                    wait.goes_on(f"{heard.observation.status} ({heard.observation.secondary})", NEVER)
+                    due = wait.due if wait.due > self.clock.time() else NEVER
+                    wait.goes_on(f"{heard.observation.status} ({heard.observation.secondary})", due)
         finally:
             wait.close()
 
