@@ -27,6 +27,7 @@ from airflow_sm_prefer.triggers.waits import Heard, Over
 from airflow_sm_prefer.triggers.watch import watcher_for
 from tests import virtual_time
 from tests.unit.sandbox.builders import training
+from tests.unit.triggers.builders import hear
 
 from . import aws
 from .harness import Airflow, airflow_and_sandbox, client
@@ -50,7 +51,7 @@ class Watch:
         wait = watcher.watch(name, self.clock.time(), NEVER, every)
         try:
             while True:
-                heard = await wait.hear()
+                heard = await hear(wait)
                 self.heard[name].append((self.clock.time() - self.began, heard))
                 if isinstance(heard, Over) or (isinstance(heard, Seen) and heard.observation.is_terminal):
                     return
@@ -229,7 +230,7 @@ class Triggerer:
         wait = watcher.watch(job, time.time(), NEVER, 3600.0)
         wait.status = "InProgress (Training)"
         try:
-            while not isinstance(heard := await wait.hear(), Over):
+            while not isinstance(heard := await hear(wait), Over):
                 if isinstance(heard, Seen) and heard.observation.is_terminal:
                     break
             self.heard[job] = time.time()

@@ -125,7 +125,7 @@ def test_the_log_of_a_service_job_that_runs_already_is_that_of_the_run_that_a_de
     waits_in(queue, (0, is_now("RUNNING")), (120, is_now("SUCCEEDED")), latestAttempt=latest)
     running = QUEUED.but(capacity_at=NOW, wait_began=None, status="InProgress (RUNNING)")
     following = mock.Mock(noted=lambda state: state.but(logged_until=3))
-    with mock.patch("airflow_sm_prefer.triggers.sagemaker.logs_for") as logs_for:
+    with mock.patch("airflow_sm_prefer.triggers.copied_log.logs_for") as logs_for:
         logs_for.return_value.follow.return_value = following
         state = fire(clock, running, print_log=True)
     assert [call.args[1] for call in logs_for.return_value.follow.call_args_list] == ["run-2"]

@@ -7,20 +7,20 @@ import math
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.triggers.places import Places, places_in
 from airflow_sm_prefer.triggers.waits import Place, Wait
-from tests.unit.triggers.builders import NOW
+from tests.unit.triggers.builders import NOW, waiting
 from tests.unit.triggers.cloud import Cloud, QueuedCloud
 
 IN_LINE = "InProgress (RUNNABLE)"
 
 
 def wait(handle: str = "arn:1", status: str = IN_LINE) -> Wait:
-    one = Wait(handle, math.inf, lambda _: None, lambda _: None)
+    one = waiting(handle)
     one.status = status
     return one
 
 
 def told(one: Wait) -> list[int]:
-    return [heard.number for heard in one._heard if isinstance(heard, Place)]
+    return [heard.number for heard in iter(one.heard, None) if isinstance(heard, Place)]
 
 
 def next_look(places: Places, waits: list[Wait], now: float) -> float:

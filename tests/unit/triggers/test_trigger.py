@@ -181,6 +181,34 @@ def test_a_stop_by_someone_else_is_an_end_like_any_other(cloud: Cloud, clock: Fa
     assert cloud.count("stop") == 0
 
 
+def test_without_credentials_only_those_tasks_fail_whose_budget_is_over(
+    cloud: Cloud, clock: FakeClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("job-1", "job-2"):
+        cloud.has(name, (3000, COMPLETED))
+    ends: dict[str, float] = {}
+
+    async def one(name: str, budget: float) -> None:
+        await events(trigger(STATE.but(job_name=name, limits=Limits(budget=budget))))
+        ends[name] = clock.time() - NOW
+
+    async def main() -> None:
+        waits = [asyncio.ensure_future(one("job-1", 300.0)), asyncio.ensure_future(one("job-2", 9000.0))]
+        await asyncio.sleep(60)
+        cloud.failing["page"] = cloud.failing["describe"] = failed(FailureKind.CREDENTIALS)
+        await asyncio.sleep(1000)
+        cloud.failing.clear()
+        await asyncio.gather(*waits)
+
+    virtual_time.run(main(), clock)
+    assert 360 <= ends["job-1"] < 480
+    assert 3000 <= ends["job-2"] < 3020
+    assert cloud.count("stop") == 0
+    said = capsys.readouterr().out
+    assert all(f"{name} can't be seen" in said for name in ends)
+    assert "job-2 can be seen again" in said
+
+
 # -- what is left to do and to say ---------------------------------------------------------------------------
 
 
@@ -218,7 +246,7 @@ class Logs:
 @pytest.fixture
 def logs() -> Iterator[Logs]:
     logs = Logs()
-    with mock.patch("airflow_sm_prefer.triggers.sagemaker.logs_for", return_value=logs):
+    with mock.patch("airflow_sm_prefer.triggers.copied_log.logs_for", return_value=logs):
         yield logs
 
 
