@@ -9,8 +9,9 @@ from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.triggers.calling import Jobs
 from airflow_sm_prefer.triggers.waits import Place, Wait
 
-#: The status of a service job that has a place in its queue.
-_IN_LINE = "RUNNABLE"
+#: The statuses of a service job that has a place in its queue, or soon has: it goes to and fro between them for as long
+#: as there is no capacity, and its task's log tells the first of each only.
+_IN_LINE = ("RUNNABLE", "SCHEDULED")
 
 #: Real seconds between two looks at the front of the queue: one call, for all its jobs.
 _LOOK_EVERY = 600.0
@@ -40,7 +41,7 @@ class Places:
         return self._ask_at
 
     def _due(self, waits: Iterable[Wait]) -> float:
-        in_line = [wait.handle for wait in waits if _IN_LINE in wait.status]
+        in_line = [wait.handle for wait in waits if _is_in_line(wait)]
         if not in_line:
             return math.inf
         is_new = any(handle not in self._told for handle in in_line)
@@ -51,11 +52,15 @@ class Places:
         self._looked, self._ask_at = now, now + _LOOK_SOON
         told = {}
         for wait in waits:
-            if _IN_LINE in wait.status:
+            if _is_in_line(wait):
                 place = told[wait.handle] = places.get(wait.handle)
                 if place is not None and place != self._told.get(wait.handle):
                     wait.put(Place(place))
         self._told = told
+
+
+def _is_in_line(wait: Wait) -> bool:
+    return any(status in wait.status for status in _IN_LINE)
 
 
 def places_in(jobs: Jobs, queue: str) -> dict[str, int]:

@@ -138,6 +138,15 @@ class Airflow:
         self.events.append(event)
         return event
 
+    def test(self, dag: Any) -> Any:
+        """Run ``dag.test()``, whose event loops go by the fake clock; returns the run."""
+
+        def loop() -> virtual_time.VirtualTimeLoop:
+            return virtual_time.VirtualTimeLoop(self.clock, self.server.sandbox.advance)
+
+        with mock.patch("asyncio.events.new_event_loop", loop):
+            return dag.test()
+
     def jobs(self) -> list[dict[str, Any]]:
         return self.control.jobs()
 
@@ -214,6 +223,8 @@ def airflow_and_sandbox(
             mock.patch("airflow_sm_prefer.hooks.sagemaker.SystemClock", return_value=clock),
             mock.patch("airflow_sm_prefer.aws.pacing._shared", {}),
             mock.patch("airflow_sm_prefer.triggers.connection._jobs", {}),
+            # One look in a poll: each is a call over the wire, and there are hours of them.
+            mock.patch("airflow_sm_prefer.triggers.watch._LOOKS", 1.0),
         ):
             yield Airflow(server, clock, store=store)
 

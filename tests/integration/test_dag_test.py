@@ -94,7 +94,7 @@ def test_a_dag_with_deferred_tasks_ends_green_and_its_results_go_downstream(
 
     monkeypatch.setattr(SageMakerPreferTrigger, "run", run_and_note)
     with airflow_and_sandbox(LATER, runner=ScriptedRunner(default=Script(seconds=120))) as airflow:
-        run = dags["nightly_test"].test()
+        run = airflow.test(dags["nightly_test"])
         assert states(run) == {"prepare[-1]": "success", "train[-1]": "success", "check[-1]": "success"}
         (chosen,) = results(run, "check")
         assert chosen[0] == "ml.p4d.24xlarge"
@@ -105,7 +105,7 @@ def test_a_dag_with_deferred_tasks_ends_green_and_its_results_go_downstream(
 
 def test_mapped_tasks_each_have_a_job_of_their_own(dags: dict[str, Any]) -> None:
     with airflow_and_sandbox(LATER) as airflow:
-        run = dags["mapped_test"].test()
+        run = airflow.test(dags["mapped_test"])
         assert set(states(run).values()) == {"success"}
         chosen = {
             (result["decision"]["selected_instance_type"], result["decision"]["selected_instance_count"])
@@ -118,7 +118,7 @@ def test_mapped_tasks_each_have_a_job_of_their_own(dags: dict[str, Any]) -> None
 def test_a_failed_job_fails_its_task(dags: dict[str, Any]) -> None:
     script = ScriptedRunner(default=Script.fails("AlgorithmError: , exit code: 1"))
     with airflow_and_sandbox(runner=script) as airflow:
-        run = dags["failing_test"].test()
+        run = airflow.test(dags["failing_test"])
         assert states(run) == {"train[-1]": "failed"}
         assert len(airflow.jobs()) == 1
 
@@ -126,7 +126,7 @@ def test_a_failed_job_fails_its_task(dags: dict[str, Any]) -> None:
 def test_reconcile_hears_of_the_states_from_airflow_itself(dags: dict[str, Any]) -> None:
     script = ScriptedRunner({"left-*": Script(seconds=1e6)}, default=Script.fails("AlgorithmError: , exit code: 1"))
     with airflow_and_sandbox(runner=script) as airflow:
-        failed = dags["failing_test"].test().run_id
+        failed = airflow.test(dags["failing_test"]).run_id
         jobs = SageMakerPreferHook(aws_conn_id="aws_default", clock=airflow.clock).jobs(JobKind.TRAINING)
         for run_id in (failed, "gone"):
             task = TaskIdentity("tests", "failing_test", run_id, "train")
@@ -135,7 +135,7 @@ def test_reconcile_hears_of_the_states_from_airflow_itself(dags: dict[str, Any])
             named = {"TrainingJobName": job_name(task, "left", 7), "ResourceConfig": resources}
             jobs.create({**TRAINING, **named, "Tags": owner.to_tags()})
         with mock.patch.object(SageMakerReconcileOperator, "clock", airflow.clock):
-            run = dags["reconcile_test"].test()
+            run = airflow.test(dags["reconcile_test"])
         (report,) = results(run, "reconcile")
     assert states(run) == {"reconcile[-1]": "success"}
     assert {job["task"].split("/")[1]: job["done"] for job in report["jobs"]} == {failed: "stopped", "gone": "noted"}

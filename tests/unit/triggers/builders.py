@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.placement.state import Entry, Limits, Phase, State
 from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
+from airflow_sm_prefer.triggers.waits import Heard, Wait
 
 NOW = 1_800_000_000.0
 STATE = State(
@@ -60,6 +62,18 @@ class Jobs:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+
+def waiting(handle: str = "job-1", due: float = math.inf, set_due: Any = lambda wait: None) -> Wait:
+    """Return a wait that no watcher knows of."""
+    return Wait(handle, due, SimpleNamespace(set_due=set_due, close=lambda wait: None))
+
+
+async def hear(wait: Wait) -> Heard:
+    """Return what comes next about a job, when it comes, as the trigger hears it."""
+    while (heard := wait.heard()) is None:
+        await wait.news()
+    return heard
 
 
 def made_of(jobs: Jobs) -> Any:

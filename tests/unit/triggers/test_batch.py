@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
+import itertools
 import json
-from types import SimpleNamespace
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
+
+import pytest
 
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.placement.state import Entry, Limits, State, StopReason
 from airflow_sm_prefer.triggers.batch import BatchPreferTrigger
-from airflow_sm_prefer.triggers.connection import Connection
-from tests.unit.triggers.builders import NOW, STATE, Jobs
+from tests import virtual_time
+from tests.unit.triggers.builders import NOW, STATE
+from tests.unit.triggers.cloud import COMPLETED, Cloud, QueuedCloud
 
-ARN = "arn:aws:batch:us-east-1:123456789012:service-job/7b5f"
+ARN = f"{QueuedCloud.ARN}7b5f"
 NEVER = "MISCONFIGURATION:SERVICE_ENVIRONMENT_MAX_RESOURCE - Service environment(s) can't."
 QUEUED = STATE.but(
     entries=(Entry("ml.p5.48xlarge", 1, queue="p5"), Entry("ml.g5.xlarge", 1, queue="g5")),
@@ -24,31 +27,19 @@ QUEUED = STATE.but(
 )
 
 
-class Handles(Jobs):
-    """Jobs that note what they are called by; one that is stopped has failed, as Batch shows it."""
-
-    def __init__(self, *looks: Any) -> None:
-        super().__init__(*looks)
-        self.handles: list[str] = []
-        self.why = ""
-
-    def describe(self, name: str) -> dict[str, Any]:
-        self.handles.append(name)
-        found: dict[str, Any] = super().describe(name)
-        return {**found, "status": "FAILED", "isTerminated": True, "statusReason": self.why} if self.why else found
-
-    def stop(self, handle: str, why: str = "") -> bool:
-        self.handles.append(handle)
-        self.why = why
-        return super().stop(handle, why)
+@pytest.fixture
+def queue(clock: FakeClock) -> Iterator[QueuedCloud]:
+    queue = QueuedCloud(clock)
+    with queue.connected():
+        yield queue
 
 
-def described(status: str = "RUNNABLE", **more: Any) -> dict[str, Any]:
-    return {"jobName": "job-1", "jobArn": ARN, "serviceJobType": "SAGEMAKER_TRAINING", "status": status, **more}
+def is_now(status: str) -> tuple[str, str]:
+    return "", status
 
 
-def fire(jobs: Jobs, state: State = QUEUED) -> State:
-    made = BatchPreferTrigger(state=state.to_json(), task="digest", poll_interval=30.0)
+def fire(clock: FakeClock, state: State = QUEUED, **more: Any) -> State:
+    made = BatchPreferTrigger(state=state.to_json(), task="digest", poll_interval=30.0, **more)
     path, kwargs = made.serialize()
     assert path == "airflow_sm_prefer.triggers.batch.BatchPreferTrigger"
     again = BatchPreferTrigger(**json.loads(json.dumps(kwargs)))
@@ -56,52 +47,86 @@ def fire(jobs: Jobs, state: State = QUEUED) -> State:
     async def events() -> list[Any]:
         return [event.payload async for event in again.run()]
 
-    with mock.patch.object(Connection, "hook", return_value=SimpleNamespace(jobs=lambda _: jobs)):
-        (event,) = asyncio.run(events())
+    (event,) = virtual_time.run(events(), clock)
     return State.from_json(event["state"])
 
 
-def test_a_service_job_is_watched_by_its_arn_until_it_is_over(clock: FakeClock) -> None:
-    jobs = Handles(
-        described(), described("SCHEDULED"), described("RUNNING", startedAt=(NOW + 60) * 1000), described("SUCCEEDED")
+def waits_in(queue: QueuedCloud, *changes: tuple[float, tuple[str, str]], **more: Any) -> None:
+    """Have the job wait in its queue, and become something else."""
+    queue.has(ARN, *changes, **more).script[0] = (NOW, is_now("RUNNABLE"))
+
+
+def test_a_service_job_is_watched_by_its_arn_and_queue_until_it_is_over(queue: QueuedCloud, clock: FakeClock) -> None:
+    waits_in(
+        queue,
+        (40, is_now("SCHEDULED")),
+        (60, is_now("RUNNING")),
+        (120, is_now("SUCCEEDED")),
+        startedAt=(NOW + 60) * 1000,
     )
-    state = fire(jobs)
-    assert set(jobs.handles) == {ARN}
+    state = fire(clock)
+    assert {call.handle for call in queue.calls if call.operation == "describe"} == {ARN}
+    assert {call.handle for call in queue.calls if call.operation == "page"} == {"p5"}
     assert state.capacity_at == NOW + 60
+    assert clock.time() < NOW + 130
 
 
-def test_past_its_patience_it_is_terminated_by_its_arn_with_the_reason(clock: FakeClock) -> None:
-    jobs = Handles(described("RUNNABLE"))
-    state = fire(jobs)
-    assert set(jobs.handles) == {ARN}
-    assert jobs.calls.count("stop") == 1
-    assert jobs.why.startswith("airflow_sm_prefer: patience. ")
+def test_past_its_patience_it_is_terminated_by_its_arn_with_the_reason(queue: QueuedCloud, clock: FakeClock) -> None:
+    waits_in(queue)
+    state = fire(clock)
+    assert queue.count("stop", ARN) == queue.count("stop") == 1
+    assert queue.jobs[ARN].more["statusReason"].startswith("airflow_sm_prefer: patience. ")
     assert state.stop is StopReason.PATIENCE
-    assert clock.time() >= NOW + 600
+    assert NOW + 600 <= clock.time() < NOW + 620
 
 
-def test_a_queue_that_can_never_run_the_job_is_left_long_before(clock: FakeClock) -> None:
-    jobs = Handles(described(), described(statusReason=NEVER))
-    state = fire(jobs)
+def test_a_queue_that_can_never_run_the_job_is_left_long_before(queue: QueuedCloud, clock: FakeClock) -> None:
+    waits_in(queue, statusReason=NEVER)
+    state = fire(clock)
     assert state.stop is StopReason.QUEUE_UNFIT
-    assert NEVER in jobs.why
+    assert NEVER in queue.jobs[ARN].more["statusReason"]
     assert clock.time() < NOW + 120
 
 
-def test_a_job_of_sagemakers_own_is_watched_by_its_name(clock: FakeClock) -> None:
-    jobs = Handles({"TrainingJobName": "job-1", "TrainingJobStatus": "Completed", "SecondaryStatus": "Completed"})
-    fire(jobs, QUEUED.but(job_arn="arn:aws:sagemaker:us-east-1:123456789012:training-job/job-1"))
-    assert jobs.handles == ["job-1"]
+def test_a_job_of_sagemakers_own_is_watched_by_its_name(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (60, COMPLETED))
+    fire(clock, QUEUED.but(job_arn="arn:aws:sagemaker:us-east-1:123456789012:training-job/job-1"))
+    assert {call.handle for call in cloud.calls} <= {"job-1", ""}
 
 
-def test_a_jobs_place_is_told_though_it_went_to_and_fro_before(clock: FakeClock) -> None:
-    class InLine(Handles):
-        def place(self, arn: str, queue: str) -> int:
-            assert (arn, queue) == (ARN, "p5")
-            self.calls.append("place")
-            return 3
+def test_a_jobs_place_is_told_at_once_and_every_ten_minutes_when_it_has_changed(
+    queue: QueuedCloud, clock: FakeClock
+) -> None:
+    waits_in(queue, (700, is_now("SCHEDULED")), (760, is_now("RUNNABLE")), (2500, is_now("SUCCEEDED")))
+    queue.front = ["ahead", "next", ARN]
+    places, told = queue.places, []
 
-    jobs = InLine(described(), described("SCHEDULED"), *[described()] * 25, described("SUCCEEDED"))
-    with mock.patch("airflow_sm_prefer.triggers.watch.RoutedJobs", InLine):
-        fire(jobs, QUEUED.but(limits=Limits(budget=6000.0, patience=6000.0)))
-    assert jobs.calls.count("place") == 2, "at once, and ten minutes later, though SCHEDULED was told last"
+    def moving(name: str) -> dict[str, int]:
+        found = places(name)
+        queue.front = queue.front[1:] if len(queue.front) > 2 else queue.front
+        return found
+
+    with (
+        mock.patch.object(queue, "places", moving),
+        mock.patch.object(BatchPreferTrigger, "log", mock.Mock(info=lambda _, *of: told.append(str(of[0])))),
+    ):
+        fire(clock, QUEUED.but(limits=Limits(budget=6000.0, patience=6000.0)))
+    looks = [call.at - NOW for call in queue.calls if call.operation == "places"]
+    assert looks[0] < 15
+    assert [round(after - before, -1) for before, after in itertools.pairwise(looks)] == [600] * 4
+    lines = [line for line in told if "in line" in line]
+    assert ["the 3rd" in lines[0], "the 2nd" in lines[1], len(lines)] == [True, True, 2]
+
+
+def test_the_log_of_a_service_job_that_runs_already_is_that_of_the_run_that_a_describe_names(
+    queue: QueuedCloud, clock: FakeClock
+) -> None:
+    latest = {"serviceResourceId": {"value": "arn:aws:sagemaker:us-east-1:123456789012:training-job/run-2"}}
+    waits_in(queue, (0, is_now("RUNNING")), (120, is_now("SUCCEEDED")), latestAttempt=latest)
+    running = QUEUED.but(capacity_at=NOW, wait_began=None, status="InProgress (RUNNING)")
+    following = mock.Mock(noted=lambda state: state.but(logged_until=3))
+    with mock.patch("airflow_sm_prefer.triggers.copied_log.logs_for") as logs_for:
+        logs_for.return_value.follow.return_value = following
+        state = fire(clock, running, print_log=True)
+    assert [call.args[1] for call in logs_for.return_value.follow.call_args_list] == ["run-2"]
+    assert state.logged_until == 3

@@ -64,7 +64,7 @@ def test_a_call_is_made_in_a_thread_of_the_watcher(cloud: Cloud, clock: FakeCloc
         (failed(FailureKind.DENIED), FailureKind.DENIED, "credentials"),
         (failed(FailureKind.CREDENTIALS), FailureKind.CREDENTIALS, "credentials"),
         (NoCredentialsError(), FailureKind.CREDENTIALS, "credentials"),
-        (RuntimeError("the API server is away"), FailureKind.OTHER, "credentials"),
+        (LookupError("no such connection"), FailureKind.OTHER, "credentials"),
     ],
     ids=str,
 )

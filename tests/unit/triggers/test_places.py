@@ -7,20 +7,20 @@ import math
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.triggers.places import Places, places_in
 from airflow_sm_prefer.triggers.waits import Place, Wait
-from tests.unit.triggers.builders import NOW
+from tests.unit.triggers.builders import NOW, waiting
 from tests.unit.triggers.cloud import Cloud, QueuedCloud
 
 IN_LINE = "InProgress (RUNNABLE)"
 
 
 def wait(handle: str = "arn:1", status: str = IN_LINE) -> Wait:
-    one = Wait(handle, math.inf, lambda _: None, lambda _: None)
+    one = waiting(handle)
     one.status = status
     return one
 
 
 def told(one: Wait) -> list[int]:
-    return [heard.number for heard in one._heard if isinstance(heard, Place)]
+    return [heard.number for heard in iter(one.heard, None) if isinstance(heard, Place)]
 
 
 def next_look(places: Places, waits: list[Wait], now: float) -> float:
@@ -60,6 +60,13 @@ def test_only_those_in_line_are_told_and_only_what_has_changed() -> None:
     for number, found in enumerate(({"arn:1": 1, "arn:2": 2, "arn:3": 3}, {"arn:1": 1, "arn:2": 3}, {"arn:1": 1})):
         places.looked(found, waits, NOW + 600 * number)
     assert (told(one), told(two), told(running)) == ([1], [2, 3], [])
+
+
+def test_a_job_that_has_lost_its_place_for_a_moment_is_still_looked_for() -> None:
+    places, one = Places(), wait(status="InProgress (SCHEDULED)")
+    assert places.due([one], NOW) == NOW
+    places.looked({"arn:1": 4}, [one], NOW)
+    assert told(one) == [4]
 
 
 def test_both_who_wait_for_a_job_are_told() -> None:

@@ -6,7 +6,10 @@ import asyncio
 import json
 import logging
 import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -178,6 +181,34 @@ def test_a_stop_by_someone_else_is_an_end_like_any_other(cloud: Cloud, clock: Fa
     assert cloud.count("stop") == 0
 
 
+def test_without_credentials_only_those_tasks_fail_whose_budget_is_over(
+    cloud: Cloud, clock: FakeClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("job-1", "job-2"):
+        cloud.has(name, (3000, COMPLETED))
+    ends: dict[str, float] = {}
+
+    async def one(name: str, budget: float) -> None:
+        await events(trigger(STATE.but(job_name=name, limits=Limits(budget=budget))))
+        ends[name] = clock.time() - NOW
+
+    async def main() -> None:
+        waits = [asyncio.ensure_future(one("job-1", 300.0)), asyncio.ensure_future(one("job-2", 9000.0))]
+        await asyncio.sleep(60)
+        cloud.failing["page"] = cloud.failing["describe"] = failed(FailureKind.CREDENTIALS)
+        await asyncio.sleep(1000)
+        cloud.failing.clear()
+        await asyncio.gather(*waits)
+
+    virtual_time.run(main(), clock)
+    assert 360 <= ends["job-1"] < 480
+    assert 3000 <= ends["job-2"] < 3020
+    assert cloud.count("stop") == 0
+    said = capsys.readouterr().out
+    assert all(f"{name} can't be seen" in said for name in ends)
+    assert "job-2 can be seen again" in said
+
+
 # -- what is left to do and to say ---------------------------------------------------------------------------
 
 
@@ -191,6 +222,77 @@ def test_nothing_is_left_when_the_event_has_come(cloud: Cloud, clock: FakeClock)
 
     assert virtual_time.run(main(), clock) == set()
     assert watch._watchers == {}
+
+
+# -- the job's log in the task's -------------------------------------------------------------------------------
+
+
+class Logs:
+    """The reader of logs; each following hands out one line, and has come to an instant."""
+
+    def __init__(self) -> None:
+        self.followed: list[tuple[Any, ...]] = []
+        self.closed = 0
+
+    def follow(self, group: str, name: str, write: Any, *since: Any) -> Any:
+        self.followed.append((group, name, *since))
+        write(f"a line of {name}")
+        return SimpleNamespace(close=self._close, noted=lambda state: state.but(logged_until=len(self.followed)))
+
+    def _close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture
+def logs() -> Iterator[Logs]:
+    logs = Logs()
+    with mock.patch("airflow_sm_prefer.triggers.copied_log.logs_for", return_value=logs):
+        yield logs
+
+
+GROUP = "/aws/sagemaker/TrainingJobs"
+RUNNING = STATE.but(capacity_at=NOW, wait_began=None, status="InProgress (Training)", logged_until=7, logged_streams=9)
+
+
+def test_a_jobs_lines_come_into_the_tasks_log_once_it_runs(
+    cloud: Cloud, clock: FakeClock, logs: Logs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cloud.has("job-1", (60, TRAINING), (120, COMPLETED))
+    (event,) = fire(trigger(print_log=True), clock)
+    assert logs.followed == [(GROUP, "job-1", None, None)]
+    assert "a line of job-1" in capsys.readouterr().out
+    assert event["state"]["logged_until"] == 1
+    assert logs.closed == 1
+
+
+def test_a_job_that_runs_already_has_its_log_read_on_at_once_from_where_it_was(
+    cloud: Cloud, clock: FakeClock, logs: Logs
+) -> None:
+    cloud.has("job-1", (0, TRAINING), (120, COMPLETED))
+    fire(trigger(RUNNING, print_log=True), clock)
+    assert logs.followed == [(GROUP, "job-1", 7, 9)]
+    assert cloud.count("describe") == 0
+
+
+def test_a_log_that_nobody_wants_is_not_read(cloud: Cloud, clock: FakeClock, logs: Logs) -> None:
+    cloud.has("job-1", (60, TRAINING), (120, COMPLETED))
+    (event,) = fire(trigger(), clock)
+    assert logs.followed == []
+    assert event["state"].get("logged_until") is None
+
+
+def test_a_wait_that_is_cancelled_closes_its_log(cloud: Cloud, clock: FakeClock, logs: Logs) -> None:
+    cloud.has("job-1", (0, TRAINING))
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(anext(trigger(RUNNING, print_log=True).run()))
+        await asyncio.sleep(30)
+        assert logs.closed == 0
+        task.cancel()
+        await asyncio.wait([task])
+
+    virtual_time.run(cancel(), clock)
+    assert logs.closed == 1
 
 
 # -- the wire ------------------------------------------------------------------------------------------------

@@ -9,59 +9,50 @@ import pytest
 from airflow_sm_prefer.model.verdict import Judgement, Verdict
 from airflow_sm_prefer.placement.events import Glimpsed, Unseen
 from airflow_sm_prefer.triggers.waits import Over, Place, Wait, Waits
+from tests.unit.triggers.builders import hear, waiting
 
 LOST, AWAY = (Unseen(Judgement(verdict, "words")) for verdict in (Verdict.LOST, Verdict.UNREACHABLE))
 
 
-def wait(handle: str = "job-1") -> Wait:
-    return Wait(handle, 10.0, lambda _: None, lambda _: None)
-
-
-async def heard(wait: Wait) -> list[object]:
+def heard(wait: Wait) -> list[object]:
     """Return all that a wait has to hear by now."""
-    found: list[object] = []
-    while True:
-        try:
-            async with asyncio.timeout(0):
-                found.append(await wait.hear())
-        except TimeoutError:
-            return found
+    return list(iter(wait.heard, None))
 
 
 async def test_what_comes_is_heard_in_its_order_whether_somebody_listens_yet_or_not() -> None:
-    one = wait()
+    one = waiting()
     one.put(Place(3))
-    listening = asyncio.ensure_future(one.hear())
+    listening = asyncio.ensure_future(hear(one))
     assert await listening == Place(3)
-    listening = asyncio.ensure_future(one.hear())
+    listening = asyncio.ensure_future(hear(one))
     await asyncio.sleep(0)
     one.put(Glimpsed())
     one.put(Over())
-    assert [await listening, await one.hear()] == [Glimpsed(), Over()]
+    assert [await listening, await hear(one)] == [Glimpsed(), Over()]
 
 
 async def test_who_is_cancelled_while_listening_can_listen_again() -> None:
-    one = wait()
-    listening = asyncio.ensure_future(one.hear())
+    one = waiting()
+    listening = asyncio.ensure_future(hear(one))
     await asyncio.sleep(0)
     listening.cancel("why")
     with pytest.raises(asyncio.CancelledError, match="why"):
         await listening
     one.put(Over())
-    assert await one.hear() == Over()
+    assert await hear(one) == Over()
 
 
 async def test_all_who_wait_for_a_job_hear_of_it_and_nobody_else() -> None:
-    waits, (one, two, other) = Waits(), (wait(), wait(), wait("job-2"))
+    waits, (one, two, other) = Waits(), (waiting(), waiting(), waiting("job-2"))
     for each in (one, two, other):
         waits.add(each)
     waits.put("job-1", Over())
     waits.put("job-3", Over())
-    assert [await heard(each) for each in (one, two, other)] == [[Over()], [Over()], []]
+    assert [heard(each) for each in (one, two, other)] == [[Over()], [Over()], []]
 
 
 def test_a_job_is_let_go_with_the_last_who_waits_for_it_and_once() -> None:
-    waits, one, two = Waits(), wait(), wait()
+    waits, one, two = Waits(), waiting(), waiting()
     waits.add(one)
     waits.add(two)
     assert not waits.remove(one)
@@ -73,28 +64,28 @@ def test_a_job_is_let_go_with_the_last_who_waits_for_it_and_once() -> None:
 
 
 async def test_who_has_heard_that_no_job_can_be_seen_hears_once_that_they_can() -> None:
-    waits, one, late = Waits(), wait(), wait("job-2")
+    waits, one, late = Waits(), waiting(), waiting("job-2")
     waits.add(one)
     await waits.worry(AWAY)
     waits.add(late)
     await waits.reassure()
     await waits.reassure()
-    assert await heard(one) == [AWAY, Glimpsed()]
-    assert await heard(late) == []
+    assert heard(one) == [AWAY, Glimpsed()]
+    assert heard(late) == []
 
 
 async def test_a_job_that_can_not_be_seen_by_itself_is_not_said_to_be_there_for_the_others_sake() -> None:
-    waits, gone = Waits(), wait()
+    waits, gone = Waits(), waiting()
     waits.add(gone)
     waits.put("job-1", LOST)
     await waits.reassure()
-    assert await heard(gone) == [LOST]
+    assert heard(gone) == [LOST]
 
 
 async def test_many_are_told_a_few_at_a_time() -> None:
     waits, turns, done = Waits(), 0, False
     for number in range(1000):
-        waits.add(wait(f"job-{number}"))
+        waits.add(waiting(f"job-{number}"))
 
     async def others() -> None:
         nonlocal turns
@@ -111,7 +102,7 @@ async def test_many_are_told_a_few_at_a_time() -> None:
 
 def test_a_trigger_says_what_it_has_told_and_when_something_falls_due() -> None:
     said: list[Wait] = []
-    one = Wait("job-1", 10.0, lambda _: None, said.append)
+    one = waiting(due=10.0, set_due=said.append)
     one.goes_on("InProgress (Pending)", 20.0)
     assert said == [one]
     assert (one.status, one.due) == ("InProgress (Pending)", 20.0)
