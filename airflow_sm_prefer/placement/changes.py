@@ -27,6 +27,8 @@ class Changes:
         self.is_complete = False
         #: Whether AWS filters after it has cut its pages, so that this costs as much as going through everybody.
         self.is_late = False
+        #: How many calls it took so far.
+        self.calls = 0
         self._worth, self._known = worth, 0
 
     @property
@@ -37,6 +39,7 @@ class Changes:
     def answered(self, page: Page, news: int) -> None:
         """Go on from a page with so many rows that say something new about somebody who is waited for."""
         assert self.question is not None
+        self.calls += 1
         self._known += len(page.rows) - news
         self.is_late = page.is_cut_short
         if page.token is None:

@@ -164,8 +164,9 @@ class Lookout:
         return question
 
     def is_busy(self, now: float) -> bool:
-        """Whether jobs are found to be over, and there is more to look through."""
-        is_at_it = self._way or self._way_to_fresh or any(glance.changes for glance in self._glances(now))
+        """Whether jobs are found to be over, and there is more to look through than a few pages."""
+        changes = [glance.changes for glance in self._glances(now) if glance.changes]
+        is_at_it = self._way or self._way_to_fresh or any(one.calls >= _WORTH for one in changes)
         return now < self._busy_until and bool(is_at_it)
 
     def can_look_closely(self, now: float) -> bool:

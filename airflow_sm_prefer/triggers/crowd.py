@@ -13,9 +13,9 @@ class Crowd:
 
     The collector looks at everything that lives whenever that has grown by a quarter, and nothing else runs meanwhile:
     at Airflow's own objects for about a tenth of a second, at those of ten thousand triggers besides for several. So
-    what lives when the first begins, and when there are many more than ever, is taken out of its sight. It is freed as ever when nobody refers
-    to it any more; only cycles that are garbage by then, and not young, stay. Once there are as many as there will be,
-    that happens no more.
+    what lives when the first begins, and when there are many more than ever, is taken out of its sight. It is freed as
+    ever when nobody refers to it any more; only cycles that are garbage by then, and not young, stay. Once there are as
+    many as there will be, that happens no more.
     """
 
     def __init__(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from airflow_sm_prefer.model.listed import Listed
 from airflow_sm_prefer.placement.events import Glimpsed, Seen, Unseen
 
 
@@ -46,14 +47,15 @@ class Wait:
 
     Args:
         handle: What AWS calls the job by.
+        created: When it was created, more or less; None where nobody knows.
         due: When it is to be looked at whatever happens.
         watcher: Who is told when that has changed, and when the trigger waits no more.
     """
 
-    __slots__ = ("_heard", "_listener", "_watcher", "due", "handle", "is_worried", "status")
+    __slots__ = ("_heard", "_listener", "_watcher", "created", "due", "handle", "is_worried", "status")
 
-    def __init__(self, handle: str, due: float, watcher: Watching) -> None:
-        self.handle = handle
+    def __init__(self, handle: str, created: float | None, due: float, watcher: Watching) -> None:
+        self.handle, self.created = handle, created
         #: The status of the job that the task's log has told last.
         self.status = ""
         #: Whether it has heard that no job can be seen, and not yet that they can be again.
@@ -83,6 +85,10 @@ class Wait:
         self._heard = [*(self._heard or ()), heard]
         if self._listener is not None and not self._listener.done():
             self._listener.set_result(None)
+
+    def has_told(self, row: Listed) -> bool:
+        """Whether the task's log says already what a row shows of the job."""
+        return bool(self.status) and (row.secondary or "") in self.status and row.reason in self.status
 
     def goes_on(self, status: str, due: float) -> None:
         """Say what the task's log has told by now, and when something falls due though AWS says nothing new."""

@@ -9,11 +9,10 @@ a time, where a listing doesn't say enough. What to look at next is decided in `
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
+import math
 import random
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from airflow_sm_prefer.aws.event_queue import Hint
@@ -29,6 +28,7 @@ from airflow_sm_prefer.triggers import event_source, metrics
 from airflow_sm_prefer.triggers.calling import Caller, Failed
 from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.hints import Hints
+from airflow_sm_prefer.triggers.loops import Loops
 from airflow_sm_prefer.triggers.places import Places, places_in
 from airflow_sm_prefer.triggers.stops import Stops
 from airflow_sm_prefer.triggers.waits import Over, Wait, Waits
@@ -85,10 +85,11 @@ class Watcher:
         self._lookout, self._describing = Lookout(filters=queue is None), Describing()
         self._hints, self._places, self._stops = Hints(), Places(), Stops(self._send, clock)
         self._waits = Waits()
-        self._stirred = asyncio.Event()
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._loops = Loops(
+            f"The watcher of {kind.value} jobs", (self._list_on, self._describe_on), self._is_wanted, self._after_error
+        )
         self._every = _STALE_AFTER
-        self._no_list_until = self._last_detail = self._told_at = self._measured_at = float("-inf")
+        self._no_list_until = self._last_detail = self._told_at = self._measured_at = self._latest = -math.inf
         self._failing_since: float | None = None
         self._failures = 0
         event_source.listen(connection, self.hint)
@@ -105,19 +106,22 @@ class Watcher:
             every: How many real seconds may pass between two looks at least.
         """
         now = self._clock.time()
-        wait = Wait(handle, due, self)
+        wait = Wait(handle, created, due, self)
         self._waits.add(wait)
-        self._lookout.watch(handle, now if created is None else created, now)
-        self._lookout.hasten(max(1.0, every / _LOOKS))
         self._every = min(self._every, max(1.0, every))
-        self._describing.want_at(handle, now + _STALE_AFTER, Urgency.STALE)
-        self._want_at_due(handle)
-        if created is None or not self._lists(now):
-            self._describing.want(handle, Urgency.DOUBT, now)
+        self._look_for(wait, now)
         self._hints.waits_again(handle, now)
-        self._keep_up()
-        self._stirred.set()
+        self._loops.keep_up()
+        self._loops.stir()
         return wait
+
+    def _look_for(self, wait: Wait, now: float) -> None:
+        self._lookout.hasten(max(1.0, self._every / _LOOKS))
+        self._lookout.watch(wait.handle, now if wait.created is None else wait.created, now)
+        self._describing.want_at(wait.handle, now + _STALE_AFTER, Urgency.STALE)
+        self._want_at_due(wait.handle)
+        if wait.created is None or not self._lists(now):
+            self._describing.want(wait.handle, Urgency.DOUBT, now)
 
     def hint(self, hint: Hint) -> None:
         """Look at a job soon, since it may have changed or be over.
@@ -139,7 +143,7 @@ class Watcher:
         else:
             self._hints.look_into(handle)
             self._describing.want(handle, Urgency.DOUBT, now)
-        self._stirred.set()
+        self._loops.stir()
 
     def stop(self, stop: Stop, log: Any) -> None:
         """Have a job stopped, as soon as AWS takes it, unless its wait is over before."""
@@ -160,10 +164,15 @@ class Watcher:
         self._leave()
         self._measure(self._clock.time())
         event_source.unlisten(self._connection, self.hint)
-        for task in self._tasks.values():
-            task.cancel()
+        self._loops.close()
         self._stops.close()
         self._caller.close()
+
+    def _is_wanted(self) -> bool:
+        return bool(self._waits)
+
+    def _after_error(self) -> None:
+        self._lookout.failed(for_good=True)
 
     def set_due(self, wait: Wait) -> None:
         """Look at a job when its wait says so."""
@@ -171,43 +180,11 @@ class Watcher:
         if wait.due <= now:
             wait.due = now + self._every
         self._want_at_due(wait.handle)
-        self._stirred.set()
+        self._loops.stir()
 
     def _want_at_due(self, handle: str) -> None:
         """Have a job looked at when something falls due for the first of those who wait for it."""
         self._describing.want_at(handle, min(wait.due for wait in self._waits.of(handle)))
-
-    # -- keeping up --------------------------------------------------------------------------------------
-
-    def _keep_up(self) -> None:
-        """See that both loops run as long as somebody waits."""
-        for name, loop in (("lists", self._list_on), ("describes", self._describe_on)):
-            task = self._tasks.get(name)
-            if self._waits and (task is None or task.done()):
-                # What is logged here belongs to no task's log.
-                kept_up = asyncio.get_running_loop().create_task(self._kept_up(loop), context=contextvars.Context())
-                self._tasks[name] = started = kept_up
-                started.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        if self._waits and not task.get_loop().is_closed():
-            task.get_loop().call_soon(self._keep_up)
-
-    async def _kept_up(self, loop: Callable[[], Awaitable[None]]) -> None:
-        while self._waits:
-            try:
-                await loop()
-            except Exception:
-                log.exception("The watcher of %s jobs had an error, and goes on", self._kind.value)
-                self._lookout.failed(for_good=True)
-                await asyncio.sleep(5.0)
-
-    async def _rest(self, seconds: float) -> None:
-        """Wait until something changes about what is wanted, and so long at most."""
-        self._stirred.clear()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._stirred.wait()
 
     # -- listing -----------------------------------------------------------------------------------------
 
@@ -217,10 +194,11 @@ class Watcher:
     async def _list_on(self) -> None:
         while self._waits:
             now = self._clock.time()
+            self._mind_the_clock(now)
             self._lookout.is_calm = event_source.is_healthy(self._connection)
             due = self._lookout.due(now) if self._lists(now) else self._no_list_until
             if due > now:
-                await self._rest(due - now)
+                await self._loops.rest(due - now)
             else:
                 if not self._lookout.is_busy(now):
                     await self._caller.turn()
@@ -228,6 +206,15 @@ class Watcher:
                 if self._waits and self._lookout.due(self._clock.time()) <= self._clock.time():
                     await self._list()
             self._measure(self._clock.time())
+
+    def _mind_the_clock(self, now: float) -> None:
+        """Look for everybody anew if our clock was set back: what was to come by it would come too late."""
+        if now < self._latest - 1.0:
+            self._lookout, self._describing = Lookout(filters=self._queue is None), Describing()
+            self._no_list_until = self._last_detail = self._told_at = self._measured_at = -math.inf
+            for wait in self._waits:
+                self._look_for(wait, now)
+        self._latest = now
 
     async def _list(self) -> None:
         question = self._lookout.ask(self._clock.time())
@@ -243,14 +230,14 @@ class Watcher:
         now = self._clock.time()
         await self._wake([self._over(row, now) for row in looked.over])
         for row in looked.first:
-            if any(not _is_told(row, wait) for wait in self._waits.of(row.handle)):
+            if any(not wait.has_told(row) for wait in self._waits.of(row.handle)):
                 self._describing.want(row.handle, Urgency.CHANGED, now)
         for row in looked.changed:
             self._describing.want(row.handle, Urgency.CHANGED, now)
         for handle in looked.describe:
             self._describing.want(handle, Urgency.DOUBT, now)
         if looked.first or looked.changed or looked.describe:
-            self._stirred.set()
+            self._loops.stir()
         if looked.is_whole:
             await self._waits.reassure()
 
@@ -289,7 +276,7 @@ class Watcher:
         self._no_list_until = now + _NO_LIST_FOR
         for handle in self._waits.handles():
             self._describing.want(handle, Urgency.STALE, now)
-        self._stirred.set()
+        self._loops.stir()
 
     async def _worry(self, unseen: Unseen) -> None:
         """Let everybody hear that no job can be seen, now and then."""
@@ -306,7 +293,7 @@ class Watcher:
             now = self._clock.time()
             due = min(self._describe_due(now), self._places_due(now))
             if due > now:
-                await self._rest(due - now)
+                await self._loops.rest(due - now)
                 continue
             first = self._describing.next(now)
             if not (first and self._hints.is_pending(first[0])):
@@ -352,7 +339,7 @@ class Watcher:
         self._waits.put(handle, failed.unseen)
 
     def _places_due(self, now: float) -> float:
-        return self._places.due(self._waits, now) if self._queue else float("inf")
+        return self._places.due(self._waits, now) if self._queue else math.inf
 
     async def _look_at_front(self) -> None:
         """Tell the jobs that are in line their places; what keeps Batch from saying them is no matter."""
@@ -375,11 +362,6 @@ class Watcher:
         """Send a stop; returns what has kept AWS from taking it."""
         answer = await self._caller.answer(lambda jobs: jobs.stop(stop.handle, stop.why))
         return answer.unseen.judgement.text if isinstance(answer, Failed) else None
-
-
-def _is_told(row: Listed, wait: Wait) -> bool:
-    """Whether a task's log says already what a row shows of its job."""
-    return bool(wait.status) and (row.secondary or "") in wait.status and row.reason in wait.status
 
 
 _Key = tuple[asyncio.AbstractEventLoop, str, JobKind, str | None]
