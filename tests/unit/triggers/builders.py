@@ -66,7 +66,7 @@ class Jobs:
 
 def waiting(handle: str = "job-1", due: float = math.inf, set_due: Any = lambda wait: None) -> Wait:
     """Return a wait that no watcher knows of."""
-    return Wait(handle, due, SimpleNamespace(set_due=set_due, close=lambda wait: None))
+    return Wait(handle, None, due, SimpleNamespace(set_due=set_due, close=lambda wait: None))
 
 
 async def hear(wait: Wait) -> Heard:

@@ -8,6 +8,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -550,19 +551,38 @@ def test_a_loop_that_raises_goes_on(bench: Bench, cloud: Cloud, inside: str, cap
     assert caplog.text.count("had an error, and goes on") == 2
 
 
-@pytest.mark.parametrize("loop", ["lists", "describes"])
+@pytest.mark.parametrize("loop", ["_list_on", "_describe_on"])
 def test_a_loop_that_is_cancelled_is_begun_anew(bench: Bench, cloud: Cloud, loop: str) -> None:
     cloud.has("job-1", (60, TRAINING), (200, COMPLETED))
 
     async def act() -> None:
         bench.watch()
         await asyncio.sleep(20)
-        bench.watcher._tasks[loop].cancel()
+        bench.watcher._loops._tasks[getattr(bench.watcher, loop)].cancel()
         await asyncio.sleep(230)
 
     bench.run(act)
     assert bench.when(kind=Seen)[0] < 70
     assert bench.when(kind=Over)[0] < 210
+
+
+def test_a_clock_that_is_set_back_delays_nothing(cloud: Cloud, clock: FakeClock) -> None:
+    wall = SimpleNamespace(behind=0.0, time=lambda: clock.time() - wall.behind)
+
+    class ByTheWall(Bench):
+        watcher = property(lambda self: watcher_for(Connection(), JobKind.TRAINING, None, wall))
+
+    bench = ByTheWall(cloud, clock)
+    cloud.has("job-1", (60, COMPLETED))
+
+    async def act() -> None:
+        bench.watch()
+        await asyncio.sleep(30)
+        wall.behind = 3600.0
+        await asyncio.sleep(50)
+
+    bench.run(act)
+    assert bench.when(kind=Over)[0] < 75
 
 
 def test_two_who_wait_for_a_job_both_hear_of_its_end(bench: Bench, cloud: Cloud) -> None:
