@@ -53,8 +53,9 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
         stopped_is_success: Whether a job that ended as Stopped makes the task succeed.
         deferrable: Whether to sleep in the triggerer; False waits in the worker with the same outcome.
         wait_for_completion: False submits and returns, and nothing of this package ever stops the job.
-        print_log: Whether to copy the job's CloudWatch log into the task's log when it has ended.
-        check_interval: Seconds between two looks at the job.
+        print_log: Whether to copy the job's CloudWatch log into the task's log: while it runs, and the rest at its end.
+        check_interval: Seconds between two looks at the job if it had looks of its own. All tasks share them, so that
+            while it sleeps there are six times as many.
         max_attempts: With check_interval, how long it may take from submission to end; unset, there is no such limit.
         max_ingestion_time: Seconds that it may take from submission to end.
         check_if_job_exists: Whether to look for a job of exactly the given name before the first submission.

@@ -174,8 +174,8 @@ class Lookout:
         return self._cost() <= 1 or bool(self._glances(now))
 
     def has_calls_to_spare(self, now: float) -> bool:
-        """Whether the listing leaves calls for others: it isn't gone through all the time."""
-        return self.can_look_closely(now) and not (self._way or self._way_to_fresh)
+        """Whether the listing leaves calls for others: it isn't gone through all the time, and no hint waits for it."""
+        return self.can_look_closely(now) and not (self._way or self._way_to_fresh or self._hinted)
 
     def lag(self, now: float) -> float:
         """Return how old the oldest look is that somebody who is waited for relies on, in seconds."""
