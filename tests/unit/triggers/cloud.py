@@ -110,7 +110,8 @@ class Cloud:
         if question.created_before is not None:
             rows = [row for row in rows if row.created < question.created_before]
         rows.sort(key=lambda row: row.created, reverse=True)
-        wanted = [row for row in rows if (row.modified or 0.0) > (question.modified_after or 0.0)]
+        after = question.modified_after
+        wanted = rows if after is None else [row for row in rows if (row.modified or 0.0) > after]
         if not self.filters_late:
             rows = wanted
         begin = int(question.token or 0)

@@ -129,4 +129,5 @@ def test_the_log_of_a_service_job_that_runs_already_is_that_of_the_run_that_a_de
         logs_for.return_value.follow.return_value = following
         state = fire(clock, running, print_log=True)
     assert [call.args[1] for call in logs_for.return_value.follow.call_args_list] == ["run-2"]
+    assert [call.at - NOW < 15 for call in queue.calls if call.operation == "describe"] == [True]
     assert state.logged_until == 3
