@@ -183,6 +183,22 @@ def test_of_many_only_what_has_changed_is_asked_for() -> None:
     assert (handles(looked.over), looked.is_whole) == (["job-7"], True)
 
 
+def test_what_can_wait_leaves_the_turns_to_a_hint() -> None:
+    lookout = seen(250)
+    lookout.hint("job-7", NOW)
+    assert lookout.can_look_closely(NOW)
+    assert not lookout.has_calls_to_spare(NOW)
+
+
+def test_a_page_or_two_of_changes_are_asked_for_in_turn_and_more_as_fast_as_may_be() -> None:
+    lookout = seen(1000)
+    for page in range(3):
+        rows = [row(100 * page + n, modified=1, status="Completed") for n in range(100)]
+        assert not lookout.is_busy(NOW + 5)
+        answer(lookout, NOW + 5, *rows, token="next")
+    assert lookout.is_busy(NOW + 5)
+
+
 def test_where_aws_filters_late_the_whole_listing_is_gone_through_for_ten_minutes() -> None:
     lookout = seen(250)
     answer(lookout, NOW + 5, token="next")
