@@ -107,8 +107,8 @@ def _options() -> dict[str, dict[str, Any]]:
             ),
             "version_added": _SINCE,
             "type": "float",
-            "example": "1.0",
-            "default": "1.4",
+            "example": "0.5",
+            "default": "1.0",
         },
         "create_rate": _rate("CreateTrainingJob, and as many of CreateProcessingJob", "1", "0.8"),
         "describe_rate": _rate("each of the Describe operations", "5", "2"),
@@ -134,7 +134,7 @@ def _options() -> dict[str, dict[str, Any]]:
             "version_added": _SINCE,
             "type": "float",
             "example": "2",
-            "default": "1",
+            "default": "0.4",
         },
     }
 

@@ -22,7 +22,7 @@ AWS_LIMITS: Final[Mapping[str, float]] = MappingProxyType({"create": 1.0, "descr
 WATCH: Final = "watch"
 
 #: Calls a second that all looks of all triggerers take together, unless they are told otherwise.
-DEFAULT_WATCH_RATE: Final = 1.4
+DEFAULT_WATCH_RATE: Final = 1.0
 
 #: Verbs of which no two calls come closer than their rate has them, however long there was none.
 _EVENLY: Final = (WATCH, "list")

@@ -16,7 +16,7 @@ from airflow_sm_prefer.model.priority import DEFAULT_PRIORITIES, parse_prioritie
 SECTION = "sm_prefer"
 
 #: Calls a second to CloudWatch Logs by all triggerers together: a fifth of what it takes of FilterLogEvents.
-DEFAULT_LOG_RATE = 1.0
+DEFAULT_LOG_RATE = 0.4
 
 #: What an Airflow without any name of its own is called.
 _NAMELESS = "airflow"

@@ -131,7 +131,7 @@ def test_what_is_neither_a_queues_name_nor_a_url_is_named(own_settings, written)
 
 
 def test_one_triggerer_has_the_whole_rate_for_logs_and_each_of_more_its_share(own_settings):
-    assert (settings.triggerers(), settings.log_rate()) == (1, 1.0)
+    assert (settings.triggerers(), settings.log_rate()) == (1, 0.4)
     own_settings("SM_PREFER__TRIGGERERS", "4")
     own_settings("SM_PREFER__LOG_RATE", "2")
     assert (settings.triggerers(), settings.log_rate()) == (4, 0.5)
