@@ -97,6 +97,10 @@ demo: .venv/.ready
 demo-stop: .venv/.ready
 	@$(BIN)/sm-prefer demo --stop
 
+# pip before 23.3 takes a package that is asked for with extras for another one, and finds no hash for it.
+WITH_EXTRAS := awk '{ print } /^celery==/ { more = 1 } \
+	more { again = again $$0 "\n"; if ($$0 !~ /\\$$/) { sub(/==/, "[redis]==", again); printf "%s", again; more = 0 } }'
+
 # Takes in what pyproject.toml asks for anew, and with UPGRADE=1 the newest of everything.
 lock:
 	$(PYTHON) -m venv build/lock
@@ -107,6 +111,9 @@ lock:
 	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --extra celery \
 		--constraint requirements.lock --generate-hashes --no-header --no-annotate \
 		--output-file requirements-image.lock
+	for lock in requirements.lock requirements-image.lock; do \
+		$(WITH_EXTRAS) $$lock > build/lock/both && cp build/lock/both $$lock; \
+	done
 	build/lock/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --extra sandbox --group bench \
 		--generate-hashes --no-header --no-annotate $(if $(UPGRADE),--upgrade) --output-file requirements-bench.lock
 	build/lock/bin/uv pip compile --group pyproject.toml:clients --quiet --universal --python-version 3.11 \
