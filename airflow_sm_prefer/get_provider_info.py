@@ -112,7 +112,7 @@ def _options() -> dict[str, dict[str, Any]]:
         },
         "create_rate": _rate("CreateTrainingJob, and as many of CreateProcessingJob", "1", "0.8"),
         "describe_rate": _rate("each of the Describe operations", "5", "2"),
-        "list_rate": _rate("each of the List operations", "2", "1.8"),
+        "list_rate": _rate("each of the List operations", "2", "1.9"),
         "stop_rate": _rate("StopTrainingJob, and as many of StopProcessingJob", "1", "0.8"),
         "triggerers": {
             "description": (

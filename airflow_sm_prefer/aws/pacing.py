@@ -43,7 +43,7 @@ _OWN_RATES: Final[Mapping[str, float]] = MappingProxyType(
 )
 
 #: What one process takes unless it is told otherwise: it leaves room for others in the account.
-DEFAULT_RATES: Final[Mapping[str, float]] = MappingProxyType({"create": 0.8, "describe": 2.0, "list": 1.8, "stop": 0.8})
+DEFAULT_RATES: Final[Mapping[str, float]] = MappingProxyType({"create": 0.8, "describe": 2.0, "list": 1.9, "stop": 0.8})
 
 
 class TokenBucket:

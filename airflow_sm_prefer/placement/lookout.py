@@ -45,6 +45,9 @@ _IN_A_ROW = 2
 #: How many calls a look for changes is worth at least that gives nothing new.
 _WORTH = 3
 
+#: After so many pages of changes there may be any number of them.
+_MORE = 2
+
 #: How long AWS is held to have no index for changes, once it has shown that.
 _LATE_FOR = 600.0
 
@@ -164,9 +167,9 @@ class Lookout:
         return question
 
     def is_busy(self, now: float) -> bool:
-        """Whether jobs are found to be over, and there is more to look through than a few pages."""
+        """Whether jobs are found to be over, and there is more to look through than a page or two."""
         changes = [glance.changes for glance in self._glances(now) if glance.changes]
-        is_at_it = self._way or self._way_to_fresh or any(one.calls >= _WORTH for one in changes)
+        is_at_it = self._way or self._way_to_fresh or any(one.calls >= _MORE for one in changes)
         return now < self._busy_until and bool(is_at_it)
 
     def can_look_closely(self, now: float) -> bool:
