@@ -5,7 +5,6 @@ The files were written by the version in their name and are never changed. A new
 
 from __future__ import annotations
 
-import asyncio
 import json
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from airflow.providers.common.compat.sdk import TaskDeferred
 
 from airflow_sm_prefer import SageMakerPreferTrainingOperator
+from tests import virtual_time
 
 from .harness import TRAINING, Airflow, TaskInstance, airflow_and_sandbox, rebuilt
 
@@ -42,7 +42,8 @@ def resumed_from(airflow: Airflow, deferral: dict[str, Any], **later: Any) -> An
             return json.loads(json.dumps(event.payload))
         raise AssertionError("the trigger ended without an event")
 
-    return resumed_with(airflow, asyncio.run(first()), deferral["method"])
+    event = virtual_time.run(first(), airflow.clock, airflow.server.sandbox.advance)
+    return resumed_with(airflow, event, deferral["method"])
 
 
 def resumed_with(airflow: Airflow, event: dict[str, Any], method: str = "resume") -> Any:
