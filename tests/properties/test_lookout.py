@@ -124,10 +124,10 @@ def assert_who_is_gone_is_described(run: Run, since: dict[str, float], within: f
 def assert_rate_is_kept(run: Run) -> None:
     """A call in each turn, and a List in each of its own turns while jobs are found to be over."""
     lists = [at for at, _ in run.seen.lists]
-    assert all(later - earlier > 1 / 1.8 - 1e-3 for earlier, later in pairwise(lists))
+    assert all(later - earlier > 1 / 1.9 - 1e-3 for earlier, later in pairwise(lists))
     calls = sorted(lists + [at for at, _ in run.seen.describes])
     for n, at in enumerate(calls):
-        assert bisect_right(calls, at + 60) - n <= 60 * (1.8 + RATE) + 2
+        assert bisect_right(calls, at + 60) - n <= 60 * (1.9 + RATE) + 2
 
 
 @settings(max_examples=12, deadline=None)

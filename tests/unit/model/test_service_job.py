@@ -191,6 +191,6 @@ def test_an_instant_is_read_in_the_references_unit_and_in_the_guides(written: in
 
 
 def test_it_is_said_as_which_training_job_it_runs_once_there_is_one() -> None:
-    assert seen().runs_as is None
+    assert seen().training_job is None
     attempted = {"latestAttempt": {"serviceResourceId": {"name": "TrainingJobArn", "value": TRAINING_ARN}}}
-    assert seen("RUNNING", **attempted).runs_as == "AWSBatchnightly88b6"
+    assert seen("RUNNING", **attempted).training_job == "AWSBatchnightly88b6"

@@ -37,7 +37,7 @@ def test_turns_come_at_the_rate_at_which_jobs_are_watched(cloud: Cloud, clock: F
             await caller.turn()
 
     run(clock, act)
-    assert clock.time() == pytest.approx(NOW + 10, abs=0.1)
+    assert clock.time() == pytest.approx(NOW + 14, abs=0.1)
 
 
 def test_two_callers_of_an_account_share_its_turns(cloud: Cloud, clock: FakeClock) -> None:

@@ -279,7 +279,7 @@ def test_the_budget_is_this_triggerers_share_and_a_wrong_one_fails_nothing(
     monkeypatch.setenv("AIRFLOW__SM_PREFER__TRIGGERERS", "4")
     assert waits_of(job_logs._bucket(FakeClock()), 3)[-1] == pytest.approx(4.0, abs=0.5)
     monkeypatch.setenv("AIRFLOW__SM_PREFER__LOG_RATE", "much")
-    assert waits_of(job_logs._bucket(FakeClock()), 3)[-1] == pytest.approx(2.0, abs=0.5)
+    assert waits_of(job_logs._bucket(FakeClock()), 3)[-1] == pytest.approx(5.0, abs=0.5)
     assert "[sm_prefer] log_rate is 'much'" in caplog.text
 
 
