@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from airflow_sm_prefer.aws.calls import call
 from airflow_sm_prefer.aws.dates import date_of
-from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, classify
 from airflow_sm_prefer.aws.log_groups import stream_prefix
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.placement.log_cursors import Event
@@ -28,8 +28,7 @@ class LogPages:
 
     def streams(self, group: str, job_name: str, token: str | None) -> tuple[list[tuple[str, int]], str | None]:
         """Return a page of a job's streams, by name and the millisecond each was made in, and the next page's token."""
-        page = self._call(
-            "DescribeLogStreams",
+        page = self._page(
             self._client.describe_log_streams,
             token,
             logGroupName=group,
@@ -50,8 +49,7 @@ class LogPages:
             end: Before which millisecond.
             token: The next page's, as the page before gave it.
         """
-        page = self._call(
-            "FilterLogEvents",
+        page = self._page(
             self._client.filter_log_events,
             token,
             logGroupName=group,
@@ -61,14 +59,9 @@ class LogPages:
         )
         return [_event(shown) for shown in page.get("events", ())], page.get("nextToken")
 
-    def _call(
-        self, operation: str, method: Callable[..., dict[str, Any]], token: str | None, **parameters: Any
-    ) -> dict[str, Any]:
+    def _page(self, operation: Callable[..., dict[str, Any]], token: str | None, **parameters: Any) -> dict[str, Any]:
         more = {"nextToken": token} if token else {}
-        try:
-            page = method(**parameters, **more)
-        except CALL_ERRORS as error:
-            raise CallFailed(classify(error, operation)) from error
+        page = call(operation, **parameters, **more)
         date = date_of(page)
         if date is not None:
             self.ahead = date - self._clock.time()
