@@ -26,6 +26,7 @@ from airflow_sm_prefer.placement.log_cursors import JobLog, Line
 from airflow_sm_prefer.placement.log_turns import Find, Followed, LogTurns, Read
 from airflow_sm_prefer.placement.state import State
 from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.loops import set_or
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ class JobLogs:
         while len(self._turns):
             self._news.clear()
             if seconds := self._turns.wait(self._now()):
-                await self._news_or(seconds)
+                await set_or(self._news, seconds)
                 continue
             await asyncio.sleep(self._bucket.take())
             # Chosen now, and not before: jobs have come and gone.
@@ -160,13 +161,6 @@ class JobLogs:
             except Exception as error:
                 failure = CallFailure(FailureKind.OTHER, type(error).__name__, str(error), "the AWS connection")
                 await self._failed(turn, failure)
-
-    async def _news_or(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._news.wait()
-        except TimeoutError:
-            pass
 
     async def _take(self, turn: Find | Read) -> None:
         if self._pages is None:

@@ -16,6 +16,13 @@ _PAUSE = 5.0
 Loop = Callable[[], Awaitable[None]]
 
 
+async def set_or(event: asyncio.Event, seconds: float) -> None:
+    """Wait until an event is set, and so many real seconds at most."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
 class Loops:
     """Some loops in the running event loop, each of which returns when it isn't wanted any more.
 
@@ -50,9 +57,7 @@ class Loops:
     async def rest(self, seconds: float) -> None:
         """Wait until somebody stirs them, and so many real seconds at most."""
         self._stirred.clear()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._stirred.wait()
+        await set_or(self._stirred, seconds)
 
     def close(self) -> None:
         """End them."""

