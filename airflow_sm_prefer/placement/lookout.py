@@ -19,7 +19,7 @@ from airflow_sm_prefer.placement.listing import PAGE, Page, Question
 from airflow_sm_prefer.placement.naming import marker_of
 from airflow_sm_prefer.placement.roll import Roll, Watched
 from airflow_sm_prefer.placement.server_time import ServerTime
-from airflow_sm_prefer.placement.sweep import Sweep
+from airflow_sm_prefer.placement.sweep import FEW, Sweep
 
 #: Real seconds between two looks for changes at least, while events tell of them.
 CALM_EVERY = 30.0
@@ -35,9 +35,6 @@ _FRESH_EVERY = 2.0
 
 #: The longest that a List is believed to be behind by itself, in seconds.
 _LONGEST_OVERLAP = 60.0
-
-#: So few who aren't where they should be are looked at one by one.
-_FEW = 5
 
 #: So many calls for changes come in a row at most while there is a way to go on: hints may come all the time.
 _IN_A_ROW = 2
@@ -85,7 +82,7 @@ class Lookout:
         self._filters = filters
         self._roll = Roll()
         self._fresh: set[str] = set()
-        self._hinted: set[str] = set()
+        self._hinted: dict[str, float] = {}
         self._markers: Counter[str] = Counter()
         self._time = ServerTime()
         self._way: Sweep | None = None
@@ -129,7 +126,7 @@ class Lookout:
         if handle in self:
             self._roll.remove(handle)
             self._fresh.discard(handle)
-            self._hinted.discard(handle)
+            self._hinted.pop(handle, None)
             self._markers -= Counter([marker_of(handle)])
 
     def described(self, handle: str, created: float | None) -> None:
@@ -141,10 +138,8 @@ class Lookout:
 
     def hint(self, handle: str, now: float) -> None:
         """Say that a job may be over."""
-        watched = self._roll.get(handle)
-        if watched is not None:
-            watched.hinted = now
-            self._hinted.add(handle)
+        if handle in self:
+            self._hinted[handle] = now
 
     # -- what is asked -----------------------------------------------------------------------------------
 
@@ -234,7 +229,7 @@ class Lookout:
         self._fresh.discard(row.handle)
         if row.is_over:
             looked.over.append(row)
-            self._hinted.discard(row.handle)
+            self._hinted.pop(row.handle, None)
         if shown == before or (before and _is_older(row.modified, before[-1])):
             return False
         watched.shown = shown
@@ -250,7 +245,7 @@ class Lookout:
         Where that are many of whom nobody knows when they were created, they are looked for everywhere before.
         """
         astray = [watched for watched in missing if not (watched.is_placed or self._roll.is_anywhere(watched))]
-        if len(astray) <= _FEW:
+        if len(astray) <= FEW:
             return [watched.handle for watched in missing]
         for watched in astray:
             self._roll.place_anywhere(watched)
@@ -293,10 +288,8 @@ class Lookout:
     def _have_looked(self, began: float, looked: Looked) -> None:
         """Note that everybody who has been seen was looked at, after an instant."""
         self._known_since, looked.is_whole = max(self._known_since, began), True
-        hinted = [self._roll.get(handle) for handle in sorted(self._hinted)]
-        unconfirmed = [watched.handle for watched in hinted if watched and (watched.hinted or 0.0) <= began]
-        self._hinted.difference_update(unconfirmed)
-        looked.describe += unconfirmed
+        looked.describe += [handle for handle, at in self._hinted.items() if at <= began]
+        self._hinted = {handle: at for handle, at in self._hinted.items() if at > began}
 
     # -- the choice --------------------------------------------------------------------------------------
 

@@ -28,7 +28,6 @@ class Watched:
         earliest: The first instant at which it may have been created.
         latest: The last; equal to the first once a row or a Describe has said it.
         shown: What the last row of it said; None before the first.
-        hinted: When something hinted that it is over; None if nothing has since the last look for it.
     """
 
     handle: str
@@ -36,7 +35,6 @@ class Watched:
     earliest: float
     latest: float
     shown: Shown | None = None
-    hinted: float | None = None
 
     @property
     def is_placed(self) -> bool:
@@ -104,9 +102,8 @@ class Roll:
 
     def newest(self, wanted: Wanted, until: float = math.inf) -> Watched | None:
         """Return the newest job that is wanted and may have been created by an instant; None if there is none."""
-        if found := next(
-            (self._by_handle[handle] for handle in self._anywhere if wanted(self._by_handle[handle])), None
-        ):
+        anywhere = filter(wanted, map(self._by_handle.__getitem__, self._anywhere))
+        if (found := next(anywhere, None)) is not None:
             return found
         # What is ordered by its latest instant may begin earlier by twice the slack.
         for n in range(bisect_right(self._order, (until + 2 * SLACK, "\uffff")) - 1, -1, -1):

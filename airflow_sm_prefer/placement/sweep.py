@@ -17,8 +17,8 @@ from airflow_sm_prefer.placement.roll import Roll, Wanted, Watched
 #: After so many pages in a row that show nobody who is wanted, they are looked at one by one too, however many.
 _BARREN = 20
 
-#: So few that are left far down the listing are looked at one by one.
-_FEW = 5
+#: So few who are left far down the listing, or aren't where they should be, are looked at one by one.
+FEW = 5
 
 
 class Sweep:
@@ -73,8 +73,8 @@ class Sweep:
         self.question = self._next(asked, following, page.token)
         if self.question.token is None or not self._barren:
             return missing
-        few = self._some_wanted(_FEW + 1)
-        if len(few) <= _FEW or self._barren >= _BARREN:
+        few = self._some_wanted(FEW + 1)
+        if len(few) <= FEW or self._barren >= _BARREN:
             self.question = None
             missing += self._pass_over(filter(self._is_wanted, list(self._roll)))
         return missing

@@ -150,6 +150,10 @@ class Waits:
         for wait in self._by_handle.get(handle, ()):
             wait.put(heard)
 
+    async def wake(self, handles: Iterable[str]) -> None:
+        """Let those hear that it is over who wait for one of some jobs."""
+        await self._put_all([wait for handle in handles for wait in self.of(handle)], Over())
+
     async def worry(self, unseen: Unseen) -> None:
         """Let everybody hear that no job can be seen."""
         await self._put_all(list(self), unseen)

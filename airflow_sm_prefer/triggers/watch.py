@@ -12,7 +12,7 @@ import asyncio
 import logging
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from airflow_sm_prefer.aws.event_queue import Hint
@@ -23,11 +23,11 @@ from airflow_sm_prefer.model.listed import Listed
 from airflow_sm_prefer.model.service_job import observe
 from airflow_sm_prefer.placement.describing import Describing, Urgency
 from airflow_sm_prefer.placement.events import Seen, Stop, Unseen
+from airflow_sm_prefer.placement.hints import Hints
 from airflow_sm_prefer.placement.lookout import Looked, Lookout
 from airflow_sm_prefer.triggers import event_source, metrics
 from airflow_sm_prefer.triggers.calling import Caller, Failed
 from airflow_sm_prefer.triggers.connection import Connection
-from airflow_sm_prefer.triggers.hints import Hints
 from airflow_sm_prefer.triggers.loops import Loops
 from airflow_sm_prefer.triggers.places import Places, places_in
 from airflow_sm_prefer.triggers.stops import Stops
@@ -59,9 +59,6 @@ _LOOKED_INTO = 2
 #: Real seconds between two accounts of how fresh the looks are.
 _MEASURE_EVERY = 10.0
 
-#: How many tasks are woken before the loop is let go on.
-_AT_ONCE = 20
-
 _UNASKABLE = frozenset({FailureKind.DENIED, FailureKind.NOT_FOUND})
 
 
@@ -74,13 +71,21 @@ class Watcher:
         queue: The queue of AWS Batch that they are in; None for SageMaker's own.
         clock: The time.
         leave: Called when nobody waits any more: this watcher has done its work.
+        draw: Draws evenly from 0 to 1; spreads pauses.
     """
 
     def __init__(
-        self, connection: Connection, kind: JobKind, queue: str | None, clock: Clock, leave: Callable[[], object]
+        self,
+        connection: Connection,
+        kind: JobKind,
+        queue: str | None,
+        clock: Clock,
+        leave: Callable[[], object],
+        *,
+        draw: Callable[[], float] = random.random,
     ) -> None:
         self._connection, self._kind, self._queue, self._clock = connection, kind, queue, clock
-        self._leave = leave
+        self._leave, self._draw = leave, draw
         self._caller = Caller(connection, kind, clock)
         self._lookout, self._describing = Lookout(filters=queue is None), Describing()
         self._hints, self._places, self._stops = Hints(), Places(), Stops(self._send, clock)
@@ -228,7 +233,7 @@ class Watcher:
     async def _tell(self, looked: Looked) -> None:
         """Let those hear it who wait for what an answer has shown."""
         now = self._clock.time()
-        await self._wake([self._over(row, now) for row in looked.over])
+        await self._waits.wake([self._over(row, now) for row in looked.over])
         for row in looked.first:
             if any(not wait.has_told(row) for wait in self._waits.of(row.handle)):
                 self._describing.want(row.handle, Urgency.CHANGED, now)
@@ -248,13 +253,6 @@ class Watcher:
             metrics.woke(now - row.ended)
         return row.handle
 
-    async def _wake(self, handles: Sequence[str]) -> None:
-        """Wake the tasks of jobs that are over, a few at a time, so that others have their turns in between."""
-        for n, handle in enumerate(handles):
-            self._waits.put(handle, Over())
-            if n % _AT_ONCE == _AT_ONCE - 1:
-                await asyncio.sleep(0)
-
     async def _list_failed(self, failed: Failed) -> None:
         now = self._clock.time()
         self._lookout.failed(for_good=failed.kind is FailureKind.INVALID)
@@ -268,7 +266,7 @@ class Watcher:
         if failed.is_about_credentials or now - self._failing_since >= _TELL_AFTER:
             await self._worry(failed.unseen)
         pause = min(_LONGEST_PAUSE, 2.0 ** min(self._failures, 5))
-        await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+        await asyncio.sleep(pause * (0.5 + self._draw() / 2.0))
 
     def _describe_everybody(self, failed: Failed, now: float) -> None:
         """Look at each job by itself for a while, since the listing can't be asked."""
@@ -326,7 +324,7 @@ class Watcher:
             pause = _STALE_AFTER if self._lists(now) else self._every
             self._describing.want_at(handle, now + pause, Urgency.STALE)
         self._waits.put(handle, Seen(answer))
-        await self._wake(self._hints.believe_pending(now))
+        await self._waits.wake(self._hints.believe_pending(now))
 
     async def _describe_failed(self, handle: str, failed: Failed, now: float) -> None:
         self._describing.failed(handle, now)
