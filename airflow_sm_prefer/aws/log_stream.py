@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, FailureKind, classify
+from airflow_sm_prefer.aws.calls import call
+from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.log_groups import stream_prefix
 from airflow_sm_prefer.placement.log_cursors import HOLD, host_of
 
@@ -114,8 +115,8 @@ class LogReader:
         where: dict[str, Any] = {"nextToken": stream.token} if stream.token else {}
         if stream.since is not None:
             where["startTime"] = max(0, stream.since - _LATE)
-        page = self._call(
-            "GetLogEvents",
+        page = call(
+            self._client.get_log_events,
             logGroupName=self._group,
             logStreamName=stream.name,
             startFromHead=True,
@@ -131,8 +132,8 @@ class LogReader:
         token: str | None = None
         while True:
             more = {"nextToken": token} if token else {}
-            page = self._call(
-                "DescribeLogStreams",
+            page = call(
+                self._client.describe_log_streams,
                 logGroupName=self._group,
                 logStreamNamePrefix=stream_prefix(self._job_name),
                 **more,
@@ -141,14 +142,6 @@ class LogReader:
             token = page.get("nextToken")
             if not token:
                 return
-
-    def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        call = self._client.get_log_events if operation == "GetLogEvents" else self._client.describe_log_streams
-        try:
-            response: dict[str, Any] = call(**parameters)
-        except CALL_ERRORS as error:
-            raise CallFailed(classify(error, operation)) from error
-        return response
 
     def _note(self, failed: CallFailed) -> None:
         """Say once what keeps the log away; where asking again is of no use, don't."""
