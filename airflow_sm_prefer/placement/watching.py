@@ -60,7 +60,14 @@ def seen(state: State, job: Observation, now: float, jitter: float) -> Step:
 def glimpsed(state: State, now: float) -> Step:
     """Go on from a sign that the job is there, which says no more about it."""
     told = _back(state, now)
-    return state.but(unseen_since=None, told_at=None), (*told, Watch(budget.next_deadline(state, now)))
+    return state.but(unseen_since=None, told_at=None), (*told, Watch(next_look(state, now)))
+
+
+def next_look(state: State, now: float) -> float:
+    """Return when the job is to be looked at at the latest, though AWS says nothing new about it."""
+    if state.phase is Phase.STOPPING:
+        return (state.stop_sent or now) + _STOP_AGAIN
+    return budget.next_deadline(state, now)
 
 
 def unseen(state: State, judgement: Judgement, now: float) -> Step:
@@ -70,7 +77,7 @@ def unseen(state: State, judgement: Judgement, now: float) -> Step:
     if _waited_enough(state, judgement.verdict, now, since):
         failed = state.with_attempt(judgement.verdict, judgement.text, now).but(phase=Phase.OVER)
         return failed, (Fail(judgement),)
-    watch = Watch(budget.next_deadline(state, now))
+    watch = Watch(next_look(state, now))
     if state.told_at is not None and now - state.told_at < _TELL_EVERY:
         return state, (watch,)
     return state.but(told_at=now), (Tell(telling.unseen(state, judgement, now), warning=True), watch)
@@ -184,7 +191,7 @@ def _stop_of(state: State, why: str = "") -> Stop:
 
 
 def _still_stopping(state: State, job: Observation, now: float) -> Step:
-    due = (state.stop_sent or now) + _STOP_AGAIN
+    due = next_look(state, now)
     if job.status == "Stopping" or now < due:
         return state, (Watch(max(due, now + _STOP_AGAIN) if job.status == "Stopping" else due),)
     return state.but(stop_sent=now), (_stop_of(state), Watch(now + _STOP_AGAIN))

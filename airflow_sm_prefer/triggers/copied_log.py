@@ -15,9 +15,9 @@ from airflow_sm_prefer.triggers.job_logs import Following, logs_for
 class CopiedLog:
     """What one trigger copies; a service job has a training job, and so a log, for each of its attempts."""
 
-    def __init__(self, connection: Connection, log: Any, clock: Clock, *, is_wanted: bool) -> None:
-        """Take how to reach AWS, the task's log, the time, and whether anything is to be copied at all."""
-        self._connection, self._log, self._clock, self._is_wanted = connection, log, clock, is_wanted
+    def __init__(self, connection: Connection, log: Any, clock: Clock) -> None:
+        """Take how to reach AWS, the task's log, and the time."""
+        self._connection, self._log, self._clock = connection, log, clock
         self._followings: dict[str, Following] = {}
 
     def keep_up(self, state: State, shown: Observation | None = None) -> None:
@@ -28,7 +28,7 @@ class CopiedLog:
             shown: The last look at it, which names the training job of a service job.
         """
         name = state.job_name if not state.is_queued else shown and shown.training_job
-        if not self._is_wanted or state.capacity_at is None or not name or name in self._followings:
+        if state.capacity_at is None or not name or name in self._followings:
             return
         # What an earlier wait has copied is known of the first that is followed.
         since = (state.logged_until, state.logged_streams) if not self._followings else (None, None)

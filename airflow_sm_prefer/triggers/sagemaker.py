@@ -14,7 +14,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.model.job import Observation
-from airflow_sm_prefer.placement import budget, telling
+from airflow_sm_prefer.placement import budget, telling, watching
 from airflow_sm_prefer.placement.events import Command, Glimpsed, Seen, Stop, Tell, Unseen, Watch
 from airflow_sm_prefer.placement.machine import step
 from airflow_sm_prefer.placement.state import Phase, State
@@ -131,10 +131,12 @@ class SageMakerPreferTrigger(BaseTrigger):
         """Hear of the job until the machine wants something that is for a worker to do; the state is that before it."""
         state = self._read()
         watcher = watcher_for(self.connection, state.kind, _queue_of(state), self.clock)
-        wait = self._wait_for(watcher, state)
-        # While nothing happens nothing is kept but text: a collection of garbage holds up all that it has to look at.
-        del state
+        due = watching.next_look(state, self.clock.time())
+        wait = watcher.watch(state.handle, state.submitted, due, self.poll_interval)
         try:
+            self._begin(wait, state)
+            # While nothing happens nothing is kept but text: a collection of garbage holds up all that it looks at.
+            del state
             while not isinstance(heard := wait.heard(), Over):
                 if heard is None:
                     await wait.news()
@@ -144,15 +146,12 @@ class SageMakerPreferTrigger(BaseTrigger):
             wait.close()
             self._write_down()
 
-    def _wait_for(self, watcher: Watcher, state: State) -> Wait:
-        """Begin to wait for the job."""
-        due = budget.next_deadline(state, self.clock.time())
-        wait = watcher.watch(state.handle, state.submitted, due, self.poll_interval)
+    def _begin(self, wait: Wait, state: State) -> None:
+        """Say what the task's log has told before, and go on with the job's."""
         wait.status = state.status
         self._copy_log(state)
-        if self.print_log and self._copied and state.is_queued:
+        if self._copied and state.is_queued:
             wait.status = ""  # which run of the service job has the log, a Describe tells
-        return wait
 
     def _goes_on(self, watcher: Watcher, wait: Wait, heard: Seen | Unseen | Glimpsed | Place) -> bool:
         """Have the machine hear of the job; returns whether it only wants to hear more."""
@@ -183,7 +182,7 @@ class SageMakerPreferTrigger(BaseTrigger):
         """Have the log of a job that has capacity come into the task's log."""
         if self.print_log and state.capacity_at is not None:
             if self._copied is None:
-                self._copied = CopiedLog(self.connection, self.log, self.clock, is_wanted=True)
+                self._copied = CopiedLog(self.connection, self.log, self.clock)
             self._copied.keep_up(state, shown)
 
     def _write_down(self) -> None:

@@ -718,6 +718,14 @@ def test_a_glimpse_ends_what_was_told_of_a_job_that_was_not_seen() -> None:
     assert len(driver.told) == told + 1
 
 
+@pytest.mark.parametrize("heard", [Glimpsed(), unseen(Verdict.UNREACHABLE)], ids=["glimpsed", "unseen"])
+def test_a_stop_that_shows_no_effect_is_minded_whatever_is_heard_meanwhile(heard: Glimpsed | Unseen) -> None:
+    driver = Driver(new_state()).watching()
+    driver.state = driver.state.but(phase=Phase.STOPPING, stop_sent=NOW)
+    commands = driver.hears(heard, after=30)
+    assert [command.until for command in commands if isinstance(command, Watch)] == [NOW + 60]
+
+
 def test_a_job_that_is_to_stop_may_be_glimpsed_too() -> None:
     driver = Driver(new_state()).watching()
     driver.state = driver.state.but(phase=Phase.STOPPING)

@@ -42,8 +42,8 @@ def logs() -> Iterator[Logs]:
         yield logs
 
 
-def copied(*, is_wanted: bool = True) -> CopiedLog:
-    return CopiedLog(Connection(), logging.getLogger("task"), FakeClock(NOW), is_wanted=is_wanted)
+def copied() -> CopiedLog:
+    return CopiedLog(Connection(), logging.getLogger("task"), FakeClock(NOW))
 
 
 def attempt(name: str | None) -> Observation:
@@ -57,13 +57,6 @@ def test_a_job_is_followed_once_from_when_it_has_capacity(logs: Logs) -> None:
     log.keep_up(RUNNING)
     log.keep_up(RUNNING)
     assert logs.followed == [(GROUP, "job-1", None, None)]
-
-
-def test_nothing_is_followed_that_is_not_wanted(logs: Logs) -> None:
-    log = copied(is_wanted=False)
-    log.keep_up(RUNNING)
-    assert logs.followed == []
-    assert log.noted(RUNNING) is RUNNING
 
 
 def test_each_attempt_of_a_service_job_is_followed_when_it_has_a_training_job(logs: Logs) -> None:

@@ -104,6 +104,13 @@ def test_a_job_that_gets_its_capacity_in_the_last_second_is_not_stopped(cloud: C
     assert clock.time() >= NOW + 2000
 
 
+def test_a_stop_of_the_workers_that_had_no_effect_is_sent_again_after_a_minute(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1")
+    stopping = STATE.but(phase=Phase.STOPPING, stop_sent=NOW, status="InProgress (Pending)")
+    fire(trigger(stopping.but(limits=Limits(budget=1e6))), clock)
+    assert [call.at - NOW for call in cloud.calls if call.operation == "stop"] == [pytest.approx(60, abs=2)]
+
+
 def test_a_trigger_never_creates(cloud: Cloud, clock: FakeClock) -> None:
     cloud.has("job-1", (0, FAILED), FailureReason="CapacityError: none")
     fire(trigger(), clock)
