@@ -12,15 +12,16 @@ from typing import TypeVar
 from asgiref.sync import sync_to_async
 
 from airflow_sm_prefer.aws.answers import look_failed
-from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, FailureKind, classify
+from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.aws.pacing import WATCH
 from airflow_sm_prefer.aws.routed import RoutedJobs
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.model.job import JobKind
-from airflow_sm_prefer.model.verdict import Judgement, Verdict
+from airflow_sm_prefer.model.verdict import Verdict
 from airflow_sm_prefer.placement.events import Unseen
 from airflow_sm_prefer.triggers.connection import Connection, forget_jobs, shared_jobs
+from airflow_sm_prefer.triggers.failing import what_failed
 
 #: A connection that AWS doesn't take is read again after this many real seconds at least.
 _MAKE_EVERY = 60.0
@@ -39,7 +40,7 @@ class Failed:
     """
 
     unseen: Unseen
-    kind: FailureKind = FailureKind.OTHER
+    kind: FailureKind
 
     @property
     def is_about_credentials(self) -> bool:
@@ -67,13 +68,9 @@ class Caller:
         try:
             jobs = await self._jobs()
             return await asyncio.get_running_loop().run_in_executor(self._threads, call, jobs)
-        except CallFailed as failed:
-            return Failed(look_failed(failed.failure), failed.failure.kind)
-        except CALL_ERRORS as error:
-            failure = classify(error, "the AWS connection")
-            return Failed(look_failed(failure), failure.kind)
         except Exception as error:
-            return Failed(Unseen(Judgement(Verdict.CREDENTIALS, f"{type(error).__name__}: {error}")))
+            failure = what_failed(error)
+            return Failed(look_failed(failure), failure.kind)
 
     def begin_anew(self) -> None:
         """Read the connection again before the next call, if it was long ago: its credentials may have been changed."""

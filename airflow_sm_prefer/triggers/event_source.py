@@ -12,16 +12,17 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import Any, Final
+from typing import Final
 
 from asgiref.sync import sync_to_async
 
 from airflow_sm_prefer.aws.event_queue import LONGEST_POLL, EventQueue, Hint
-from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, FailureKind, classify
+from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.clock import Clock, SystemClock
-from airflow_sm_prefer.errors import InvalidSetting
+from airflow_sm_prefer.errors import SmPreferError
 from airflow_sm_prefer.hooks import settings
 from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.failing import what_failed
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ _WHAT_TO_DO: Final = {
         " [sm_prefer] events_queue."
     ),
     FailureKind.DENIED: "Allow sqs:GetQueueUrl, sqs:ReceiveMessage and sqs:DeleteMessage on the queue.",
-    FailureKind.CREDENTIALS: "Renew the credentials of the Airflow connection.",
+    FailureKind.CREDENTIALS: "Renew the credentials of the Airflow connection, or see that it is there.",
 }
 
 
@@ -109,7 +110,7 @@ class EventSource:
         self._task: asyncio.Task[None] | None = None
         self._queue: EventQueue | None = None
         self._answered: float | None = None
-        self._problem: object = None
+        self._problem: str | None = None
 
     def listen(self, on_hint: OnHint) -> None:
         """Add a listener, unless it is one already, and read if nobody does."""
@@ -172,24 +173,18 @@ class EventSource:
 
     def _say(self, error: Exception) -> None:
         """Say what went wrong, once for each kind of failure until there are events again."""
-        failure = _failure(error)
-        problem = type(error) if failure is None else failure.kind
+        failure = what_failed(error)
+        is_unforeseen = failure.kind is FailureKind.OTHER
+        problem = failure.code if is_unforeseen else failure.kind
         if problem == self._problem:
             return
         self._problem = problem
-        advice = "" if failure is None else _WHAT_TO_DO.get(failure.kind, "")
         log.warning(
             "Events can't be read, and are tried again each minute; until then jobs are found by polling. %s %s",
-            failure or f"{type(error).__name__}: {error}",
-            advice,
-            exc_info=None if failure is not None or isinstance(error, InvalidSetting) else error,
+            failure,
+            _WHAT_TO_DO.get(failure.kind, ""),
+            exc_info=error if is_unforeseen and not isinstance(error, SmPreferError) else None,
         )
-
-
-def _failure(error: Exception) -> Any:
-    if isinstance(error, CallFailed):
-        return error.failure
-    return classify(error, "the AWS connection") if isinstance(error, CALL_ERRORS) else None
 
 
 def _in_thread(call: Callable[[float], list[Hint]], wait: float) -> asyncio.Future[list[Hint]]:

@@ -16,7 +16,7 @@ from typing import Final
 from asgiref.sync import sync_to_async
 
 from airflow_sm_prefer.aws.attempts import AttemptLog
-from airflow_sm_prefer.aws.failures import CALL_ERRORS, CallFailed, CallFailure, FailureKind, classify
+from airflow_sm_prefer.aws.failures import CallFailure, FailureKind
 from airflow_sm_prefer.aws.log_pages import LogPages
 from airflow_sm_prefer.aws.pacing import TokenBucket
 from airflow_sm_prefer.clock import Clock
@@ -26,6 +26,7 @@ from airflow_sm_prefer.placement.log_cursors import JobLog, Line
 from airflow_sm_prefer.placement.log_turns import Find, Followed, LogTurns, Read
 from airflow_sm_prefer.placement.state import State
 from airflow_sm_prefer.triggers.connection import Connection
+from airflow_sm_prefer.triggers.failing import what_failed
 from airflow_sm_prefer.triggers.loops import set_or
 
 log = logging.getLogger(__name__)
@@ -154,13 +155,8 @@ class JobLogs:
                 continue
             try:
                 await self._take(turn)
-            except CallFailed as failed:
-                await self._failed(turn, failed.failure)
-            except CALL_ERRORS as error:
-                await self._failed(turn, classify(error, "the AWS connection"))
             except Exception as error:
-                failure = CallFailure(FailureKind.OTHER, type(error).__name__, str(error), "the AWS connection")
-                await self._failed(turn, failure)
+                await self._failed(turn, what_failed(error))
 
     async def _take(self, turn: Find | Read) -> None:
         if self._pages is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowNotFoundException
 from botocore.exceptions import NoCredentialsError
 
 from airflow_sm_prefer.aws.failures import FailureKind
@@ -64,7 +65,8 @@ def test_a_call_is_made_in_a_thread_of_the_watcher(cloud: Cloud, clock: FakeCloc
         (failed(FailureKind.DENIED), FailureKind.DENIED, "credentials"),
         (failed(FailureKind.CREDENTIALS), FailureKind.CREDENTIALS, "credentials"),
         (NoCredentialsError(), FailureKind.CREDENTIALS, "credentials"),
-        (LookupError("no such connection"), FailureKind.OTHER, "credentials"),
+        (AirflowNotFoundException("no such connection"), FailureKind.CREDENTIALS, "credentials"),
+        (LookupError("a bug"), FailureKind.OTHER, "unreachable"),
     ],
     ids=str,
 )
@@ -77,6 +79,7 @@ def test_whatever_goes_wrong_is_an_answer(
     assert isinstance(answer, Failed)
     assert (answer.kind, answer.unseen.judgement.verdict) == (kind, verdict)
     assert answer.is_about_credentials is (verdict == "credentials")
+    assert str(error) in answer.unseen.judgement.text
 
 
 def test_a_client_that_could_not_be_made_is_made_with_the_next_call(cloud: Cloud, clock: FakeClock) -> None:
