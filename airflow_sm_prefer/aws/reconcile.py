@@ -7,11 +7,11 @@ no harm, and neither is a note that two runs write.
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
+from airflow_sm_prefer import chance
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.jobs import JobsApi
 from airflow_sm_prefer.aws.patience import PatientJobs
@@ -59,7 +59,7 @@ class Reconciler:
         clock: Clock,
         stop: bool = False,
         ended_within: float = ENDED_WITHIN,
-        draw: Callable[[], float] = random.random,
+        draw: Callable[[], float] = chance.draw,
     ) -> None:
         """Take what a run stands on.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+from airflow_sm_prefer import chance
 from airflow_sm_prefer.aws.answers import look_failed
 from airflow_sm_prefer.aws.failures import CallFailed
 from airflow_sm_prefer.aws.jobs import JobsApi
@@ -60,7 +60,7 @@ class Worker:
         is_left: Callable[[str], bool] = lambda _: False,
         waits: bool = True,
         ask_plan: Callable[[str], PlanStatus | None] = lambda _: None,
-        draw: Callable[[], float] = random.random,
+        draw: Callable[[], float] = chance.draw,
     ) -> None:
         """Take what the worker stands on.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import random
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any, ClassVar
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
+from airflow_sm_prefer import chance
 from airflow_sm_prefer.clock import Clock, SystemClock
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.model.job import Observation
@@ -52,6 +52,8 @@ class SageMakerPreferTrigger(BaseTrigger):
 
     #: Where the time comes from; tests put another clock here.
     clock: ClassVar[Clock] = SystemClock()
+    #: Draws evenly from 0 to 1; tests put another here too.
+    draw: ClassVar[staticmethod[[], float]] = staticmethod(chance.draw)
 
     def __init__(  # noqa: PLR0917 - Airflow passes them by name
         self,
@@ -160,7 +162,7 @@ class SageMakerPreferTrigger(BaseTrigger):
             self.log.info("%s", telling.place_in_queue(before, heard.number))
             return True
         now = self.clock.time()
-        state, commands = step(before, heard, now, random.random())  # noqa: S311 - spreads load
+        state, commands = step(before, heard, now, self.draw())
         if not all(isinstance(command, Tell | Stop | Watch) for command in commands):
             # The worker looks for itself and decides; it is told where we were.
             return False

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import random
 from collections.abc import Callable
 from typing import Any
 
+from airflow_sm_prefer import chance
 from airflow_sm_prefer.aws.event_queue import Hint
 from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.clock import Clock
@@ -82,7 +82,7 @@ class Watcher:
         clock: Clock,
         leave: Callable[[], object],
         *,
-        draw: Callable[[], float] = random.random,
+        draw: Callable[[], float] = chance.draw,
     ) -> None:
         self._connection, self._kind, self._queue, self._clock = connection, kind, queue, clock
         self._leave, self._draw = leave, draw

@@ -17,7 +17,7 @@ from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.placement.state import Limits, Phase, State
-from airflow_sm_prefer.triggers import watch
+from airflow_sm_prefer.triggers import sagemaker, watch
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
 from tests import virtual_time
 from tests.unit.triggers.builders import NOW, STATE, trigger
@@ -122,6 +122,16 @@ def test_an_instant_is_slept_for(cloud: Cloud, clock: FakeClock) -> None:
     assert clock.time() >= NOW + 900
     assert event["state"]["phase"] == "sleeping"
     assert not cloud.calls
+
+
+def test_chance_is_handed_to_the_machine_as_the_clock_is(cloud: Cloud, clock: FakeClock) -> None:
+    cloud.has("job-1", (30, TRAINING), (60, COMPLETED))
+    with (
+        mock.patch.object(SageMakerPreferTrigger, "draw", return_value=0.25),
+        mock.patch.object(sagemaker, "step", side_effect=sagemaker.step) as step,
+    ):
+        fire(trigger(), clock)
+    assert {call.args[3] for call in step.call_args_list} == {0.25}
 
 
 def test_the_event_loop_is_never_the_one_that_calls(cloud: Cloud, clock: FakeClock) -> None:
