@@ -99,7 +99,9 @@ class Lookout:
         self._on_hint = Glance(every=0.5, overlap=1.0)
         self._often = Glance(every=math.inf, overlap=3.0)
         self._deep = Glance(every=60.0, overlap=90.0)
+        #: Real seconds between two looks for changes at most.
         self.every = math.inf
+        #: Whether events tell of changes, so that looks may be fewer.
         self.is_calm = False
 
     def __len__(self) -> int:
@@ -107,10 +109,6 @@ class Lookout:
 
     def __contains__(self, handle: str) -> bool:
         return self._roll.get(handle) is not None
-
-    def hasten(self, every: float) -> None:
-        """Look for changes at least every so many real seconds."""
-        self.every = min(self.every, every)
 
     # -- who is waited for -------------------------------------------------------------------------------
 

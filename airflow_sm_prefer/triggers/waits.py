@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -50,12 +52,15 @@ class Wait:
         created: When it was created, more or less; None where nobody knows.
         due: When it is to be looked at whatever happens.
         watcher: Who is told when that has changed, and when the trigger waits no more.
+        every: How many real seconds may pass between two looks at least.
     """
 
-    __slots__ = ("_heard", "_listener", "_watcher", "created", "due", "handle", "is_worried", "status")
+    __slots__ = ("_heard", "_listener", "_watcher", "created", "due", "every", "handle", "is_worried", "status")
 
-    def __init__(self, handle: str, created: float | None, due: float, watcher: Watching) -> None:
-        self.handle, self.created = handle, created
+    def __init__(
+        self, handle: str, created: float | None, due: float, watcher: Watching, every: float = math.inf
+    ) -> None:
+        self.handle, self.created, self.every = handle, created, every
         #: The status of the job that the task's log has told last.
         self.status = ""
         #: Whether it has heard that no job can be seen, and not yet that they can be again.
@@ -109,6 +114,7 @@ class Waits:
 
     def __init__(self) -> None:
         self._by_handle: dict[str, tuple[Wait, ...]] = {}
+        self._every: Counter[float] = Counter()
 
     def __bool__(self) -> bool:
         return bool(self._by_handle)
@@ -122,6 +128,11 @@ class Waits:
     def __iter__(self) -> Iterator[Wait]:
         return (wait for waits in self._by_handle.values() for wait in waits)
 
+    @property
+    def every(self) -> float:
+        """How many real seconds may pass between two looks for those who want them most often; infinite for nobody."""
+        return min(self._every, default=math.inf)
+
     def of(self, handle: str) -> Collection[Wait]:
         """Return who waits for a job."""
         return self._by_handle.get(handle, ())
@@ -133,6 +144,7 @@ class Waits:
     def add(self, wait: Wait) -> None:
         """Take in somebody who waits."""
         self._by_handle[wait.handle] = (*self._by_handle.get(wait.handle, ()), wait)
+        self._every[wait.every] += 1
 
     def remove(self, wait: Wait) -> bool:
         """Let somebody go; returns whether nobody waits for the job any more who did before."""
@@ -140,6 +152,7 @@ class Waits:
         left = tuple(one for one in waits if one is not wait)
         if len(left) == len(waits):
             return False
+        self._every -= Counter([wait.every])
         self._by_handle[wait.handle] = left
         if not left:
             del self._by_handle[wait.handle]

@@ -93,7 +93,6 @@ class Watcher:
         self._loops = Loops(
             f"The watcher of {kind.value} jobs", (self._list_on, self._describe_on), self._is_wanted, self._after_error
         )
-        self._every = _STALE_AFTER
         self._no_list_until = self._last_detail = self._told_at = self._measured_at = self._latest = -math.inf
         self._failing_since: float | None = None
         self._failures = 0
@@ -111,17 +110,20 @@ class Watcher:
             every: How many real seconds may pass between two looks at least.
         """
         now = self._clock.time()
-        wait = Wait(handle, created, due, self)
+        wait = Wait(handle, created, due, self, max(1.0, every))
         self._waits.add(wait)
-        self._every = min(self._every, max(1.0, every))
         self._look_for(wait, now)
         self._hints.waits_again(handle, now)
         self._loops.keep_up()
         self._loops.stir()
         return wait
 
+    @property
+    def _every(self) -> float:
+        """How many real seconds may pass between two looks, for those who wait now."""
+        return min(_STALE_AFTER, self._waits.every)
+
     def _look_for(self, wait: Wait, now: float) -> None:
-        self._lookout.hasten(max(1.0, self._every / _LOOKS))
         self._lookout.watch(wait.handle, now if wait.created is None else wait.created, now)
         self._describing.want_at(wait.handle, now + _STALE_AFTER, Urgency.STALE)
         self._want_at_due(wait.handle)
@@ -200,6 +202,7 @@ class Watcher:
         while self._waits:
             now = self._clock.time()
             self._mind_the_clock(now)
+            self._lookout.every = max(1.0, self._every / _LOOKS)
             self._lookout.is_calm = event_source.is_healthy(self._connection)
             due = self._lookout.due(now) if self._lists(now) else self._no_list_until
             if due > now:

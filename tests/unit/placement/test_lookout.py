@@ -21,8 +21,7 @@ def name(number: int) -> str:
 def watching(number: int, *, filters: bool = True) -> Lookout:
     """Return a lookout for so many jobs, one created each second before now, that looks every five seconds."""
     lookout = Lookout(filters=filters)
-    lookout.hasten(60.0)
-    lookout.hasten(EVERY)
+    lookout.every = EVERY
     for n in range(number):
         lookout.watch(name(n), NOW - n, NOW)
     return lookout

@@ -64,9 +64,11 @@ class Jobs:
         return answer
 
 
-def waiting(handle: str = "job-1", due: float = math.inf, set_due: Any = lambda wait: None) -> Wait:
+def waiting(
+    handle: str = "job-1", due: float = math.inf, set_due: Any = lambda wait: None, every: float = math.inf
+) -> Wait:
     """Return a wait that no watcher knows of."""
-    return Wait(handle, None, due, SimpleNamespace(set_due=set_due, close=lambda wait: None))
+    return Wait(handle, None, due, SimpleNamespace(set_due=set_due, close=lambda wait: None), every)
 
 
 async def hear(wait: Wait) -> Heard:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 import pytest
 
@@ -49,6 +50,19 @@ async def test_all_who_wait_for_a_job_hear_of_it_and_nobody_else() -> None:
     waits.put("job-1", Over())
     waits.put("job-3", Over())
     assert [heard(each) for each in (one, two, other)] == [[Over()], [Over()], []]
+
+
+def test_how_often_is_looked_goes_by_those_who_wait_now() -> None:
+    waits, seldom, often, too = Waits(), *(waiting(every=every) for every in (600.0, 12.0, 12.0))
+    assert waits.every == math.inf
+    for one in (seldom, often, too):
+        waits.add(one)
+    assert waits.every == 12.0
+    waits.remove(often)
+    waits.remove(often)
+    assert waits.every == 12.0
+    waits.remove(too)
+    assert waits.every == 600.0
 
 
 def test_a_job_is_let_go_with_the_last_who_waits_for_it_and_once() -> None:

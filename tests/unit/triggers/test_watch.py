@@ -165,7 +165,7 @@ def test_a_job_that_is_gone_is_said_to_be_lost_and_never_to_be_there_again(bench
     assert bench.of("job-2", Unseen) == []
 
 
-def test_who_looks_often_has_everybody_looked_at_often(bench: Bench, cloud: Cloud) -> None:
+def test_who_looks_often_has_everybody_looked_at_often_until_it_leaves(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-1")
 
     async def act() -> None:
@@ -174,7 +174,11 @@ def test_who_looks_often_has_everybody_looked_at_often(bench: Bench, cloud: Clou
         seldom = cloud.count("page")
         bench.watch(every=12.0)
         await asyncio.sleep(600)
-        assert cloud.count("page") - seldom > 5 * seldom
+        often = cloud.count("page") - seldom
+        assert often > 5 * seldom
+        bench.waits[1].close()
+        await asyncio.sleep(600)
+        assert cloud.count("page") - seldom - often < often / 5
 
     bench.run(act)
 
