@@ -26,10 +26,16 @@ _KINDS: Final = {f"SageMaker {kind.word} Job State Change": kind for kind in Job
 #: (https://docs.aws.amazon.com/batch/latest/userguide/service-job-events.html).
 _OF_SERVICE_JOBS: Final = "Batch Service Job "
 
-#: Which events are worth having: the pattern of an EventBridge rule.
-PATTERN: Final[Mapping[str, list[str]]] = {
+#: What the names of all jobs have that this package submits, of whatever Airflow, as EventBridge matches texts
+#: (https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html).
+_OURS: Final = [{"wildcard": "*smp*"}]
+
+#: Which events are worth having: the pattern of an EventBridge rule. Nobody waits for jobs with other names. Of those
+#: with ours all changes are: each status is told in the task's log, and without its event it would be told later.
+PATTERN: Final[Mapping[str, Any]] = {
     "source": ["aws.sagemaker", "aws.batch"],
     "detail-type": [*_KINDS, f"{_OF_SERVICE_JOBS}State Change"],
+    "detail": {"$or": [*({kind.name_key: _OURS} for kind in JobKind), {"jobName": _OURS}]},
 }
 
 #: CreateTrainingJob's rule for names; CreateProcessingJob's is the same.

@@ -49,7 +49,7 @@ class World:
         """Return whether a job was over, by each hint of it."""
         return [hint.is_over for hint in self.hints if hint.handle == handle]
 
-    def ended(self, name: str = "job") -> float:
+    def ended(self, name: str = "job-smp") -> float:
         """Return when a training job ended."""
         instant: float = self.sagemaker.describe_training_job(TrainingJobName=name)["TrainingEndTime"].timestamp()
         return instant
@@ -81,15 +81,15 @@ def test_each_kind_of_job_is_told_by_its_handle_up_to_its_end() -> None:
     with serve({"settings": ONCE}) as server:
         world = World(server)
         service_queue(world.batch)
-        world.sagemaker.create_training_job(**training("train"))
-        world.sagemaker.create_processing_job(**processing("prepare"))
-        arn = world.batch.submit_service_job(**submission("queued", "fifo"))["jobArn"]
-        world.until(lambda: all(True in world.of(handle) for handle in ("train", "prepare", arn)))
-        assert world.of("train") == [False, False, False, True]
-        assert world.of("prepare") == [False, True]
+        world.sagemaker.create_training_job(**training("train-smp"))
+        world.sagemaker.create_processing_job(**processing("prepare-smp"))
+        arn = world.batch.submit_service_job(**submission("queued-smp", "fifo"))["jobArn"]
+        world.until(lambda: all(True in world.of(handle) for handle in ("train-smp", "prepare-smp", arn)))
+        assert world.of("train-smp") == [False, False, False, True]
+        assert world.of("prepare-smp") == [False, True]
         assert not world.of(arn)[0]
-        last = [hint for hint in world.hints if hint.handle == "train"][-1]
-        assert last.at == pytest.approx(world.ended("train"), abs=0.002)
+        last = [hint for hint in world.hints if hint.handle == "train-smp"][-1]
+        assert last.at == pytest.approx(world.ended("train-smp"), abs=0.002)
         stopped = world.batch.describe_service_job(jobId=arn)["stoppedAt"] / 1000
         assert [hint for hint in world.hints if hint.handle == arn][-1].at == pytest.approx(stopped, abs=0.002)
 
@@ -97,8 +97,8 @@ def test_each_kind_of_job_is_told_by_its_handle_up_to_its_end() -> None:
 def test_what_was_received_is_out_of_the_queue() -> None:
     with serve({"settings": ONCE}) as server:
         world = World(server)
-        world.sagemaker.create_training_job(**training())
-        world.until(lambda: True in world.of("job"))
+        world.sagemaker.create_training_job(**training("job-smp"))
+        world.until(lambda: True in world.of("job-smp"))
         assert world.left() == 0
         assert world.queue.receive(0) == []
 
@@ -106,25 +106,25 @@ def test_what_was_received_is_out_of_the_queue() -> None:
 def test_doubled_events_are_doubled_hints() -> None:
     with serve({"settings": {"double_events_every": 1}}) as server:
         world = World(server)
-        world.sagemaker.create_training_job(**training())
-        world.until(lambda: world.of("job").count(True) == 2)
-        assert world.of("job") == [False] * 6 + [True] * 2
+        world.sagemaker.create_training_job(**training("job-smp"))
+        world.until(lambda: world.of("job-smp").count(True) == 2)
+        assert world.of("job-smp") == [False] * 6 + [True] * 2
 
 
 def test_a_late_event_has_the_instant_of_what_it_tells() -> None:
     with serve({"settings": {**ONCE, "event_delay_seconds": 1}}) as server:
         world = World(server)
-        world.sagemaker.create_training_job(**training())
-        world.until(lambda: True in world.of("job"))
+        world.sagemaker.create_training_job(**training("job-smp"))
+        world.until(lambda: True in world.of("job-smp"))
         assert world.hints[-1].at == pytest.approx(world.ended(), abs=0.002)
 
 
 def test_lost_events_leave_the_others() -> None:
     with serve({"settings": {**ONCE, "lose_events_every": 3}}) as server:
         world = World(server)
-        world.sagemaker.create_training_job(**training())
-        world.until(lambda: True in world.of("job"))
-        assert world.of("job") == [False, False, True]
+        world.sagemaker.create_training_job(**training("job-smp"))
+        world.until(lambda: True in world.of("job-smp"))
+        assert world.of("job-smp") == [False, False, True]
 
 
 def test_messages_of_others_are_passed_over_and_taken_out() -> None:
@@ -133,9 +133,9 @@ def test_messages_of_others_are_passed_over_and_taken_out() -> None:
         url = world.sqs.get_queue_url(QueueName="events")["QueueUrl"]
         for body in ("junk", "[" * 5000, "{}", json.dumps({"source": "aws.sagemaker", "detail": "?"}), "x" * 250_000):
             world.sqs.send_message(QueueUrl=url, MessageBody=body)
-        world.sagemaker.create_training_job(**training())
-        world.until(lambda: True in world.of("job"))
-        assert {hint.handle for hint in world.hints} == {"job"}
+        world.sagemaker.create_training_job(**training("job-smp"))
+        world.until(lambda: True in world.of("job-smp"))
+        assert {hint.handle for hint in world.hints} == {"job-smp"}
         assert world.left() == 0
 
 
@@ -168,7 +168,7 @@ def test_whoever_listens_in_the_triggerer_hears_of_the_end(airflow) -> None:
 
     async def watch(world: World) -> None:
         listen(Connection(), heard.append)
-        world.sagemaker.create_training_job(**training())
+        world.sagemaker.create_training_job(**training("job-smp"))
         await _until(lambda: any(hint.is_over for hint in heard))
         assert is_healthy(Connection())
         unlisten(Connection(), heard.append)
@@ -178,7 +178,7 @@ def test_whoever_listens_in_the_triggerer_hears_of_the_end(airflow) -> None:
         world = World(server, f"sm-prefer-{host}")
         airflow(world.url, "sm-prefer-{hostname}")
         asyncio.run(watch(world))
-    assert [hint.handle for hint in heard] == ["job"] * 4
+    assert [hint.handle for hint in heard] == ["job-smp"] * 4
 
 
 def test_a_queue_that_is_made_later_is_read_from_then_on(airflow, caplog) -> None:
@@ -188,7 +188,7 @@ def test_a_queue_that_is_made_later_is_read_from_then_on(airflow, caplog) -> Non
         listen(Connection(), heard.append)
         await _until(lambda: "make it with deploy/events.yaml" in caplog.text)
         assert not is_healthy(Connection())
-        World(server, "later").sagemaker.create_training_job(**training())
+        World(server, "later").sagemaker.create_training_job(**training("job-smp"))
         await _until(lambda: any(hint.is_over for hint in heard))
         unlisten(Connection(), heard.append)
 

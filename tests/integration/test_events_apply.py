@@ -99,9 +99,9 @@ def test_it_puts_right_what_was_changed_by_hand(world: World) -> None:
 
 def test_without_names_there_is_one_queue_and_events_reach_it(world: World) -> None:
     assert "The queue sm-prefer-events was made." in lines(world.apply(queues=()))
-    aws.client(world.url).create_training_job(**training())
+    aws.client(world.url).create_training_job(**training("job-smp"))
     queue = EventQueue(world.sqs, "sm-prefer-events")
-    wait_for(lambda: any(hint.is_over and hint.handle == "job" for hint in queue.receive(1)), seconds=60)
+    wait_for(lambda: any(hint.is_over and hint.handle == "job-smp" for hint in queue.receive(1)), seconds=60)
 
 
 def test_a_name_that_no_queue_can_have_is_told_in_awss_words(world: World) -> None:

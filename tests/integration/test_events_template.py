@@ -30,7 +30,7 @@ def test_cfn_lint_would_find_a_target_that_is_not_there(tmp_path: Path) -> None:
     assert lint(broken).returncode == ERRORS
 
 
-def test_its_rule_sends_the_events_of_every_kind_of_job_to_every_queue() -> None:
+def test_its_rule_sends_the_events_of_every_kind_of_our_jobs_to_every_queue_and_of_no_others() -> None:
     with serve({"settings": {"double_events_every": 0}}) as server:
         sqs, events, sagemaker, batch = (
             aws.client(server.endpoint_url, service) for service in ("sqs", "events", "sagemaker", "batch")
@@ -45,14 +45,19 @@ def test_its_rule_sends_the_events_of_every_kind_of_job_to_every_queue() -> None
         events.put_rule(Name="rule", EventPattern=json.dumps(rule["EventPattern"]), State=rule["State"])
         events.put_targets(Rule="rule", Targets=[{"Id": t["Id"], "Arn": t["Arn"]} for t in rule["Targets"]])
         service_queue(batch)
-        sagemaker.create_training_job(**training("train"))
-        sagemaker.create_processing_job(**processing("prepare"))
-        arn = batch.submit_service_job(**submission("queued", "fifo"))["jobArn"]
+        sagemaker.create_training_job(**training("theirs"))
+        sagemaker.create_training_job(**training("train-smp"))
+        sagemaker.create_processing_job(**processing("prepare-smp"))
+        batch.submit_service_job(**submission("theirs", "fifo"))
+        arn = batch.submit_service_job(**submission("queued-smp", "fifo"))["jobArn"]
         for name in ("t-0", "t-1"):
             queue, heard = EventQueue(sqs, name), []
 
             def ends(queue: EventQueue = queue, heard: list[Hint] = heard) -> bool:
                 heard.extend(queue.receive(1))
-                return {hint.handle for hint in heard if hint.is_over} >= {"train", "prepare", arn}
+                return {hint.handle for hint in heard if hint.is_over} >= {"train-smp", "prepare-smp", arn}
 
             wait_for(ends, seconds=60)
+            # A queue's job runs as a training job of SageMaker's, which has its name in its own.
+            handles = {hint.handle for hint in heard if not hint.handle.startswith("AWSBatch")}
+            assert handles == {"train-smp", "prepare-smp", arn}

@@ -261,9 +261,9 @@ def watched_by(
         sagemaker, sqs, events = (aws.client(url, service) for service in ("sagemaker", "sqs", "events"))
         list(apply_events(sqs, events, "events", [f"events-{name}" for name in names]))
         for number in range(jobs):
-            sagemaker.create_training_job(**training(f"job-{number}"))
+            sagemaker.create_training_job(**training(f"job-smp-{number}"))
         queues = {name: EventQueue(sqs, f"events-{name}") for name in names}
-        shares = [[f"job-{number}" for number in range(n, jobs, len(names))] for n in range(len(names))]
+        shares = [[f"job-smp-{number}" for number in range(n, jobs, len(names))] for n in range(len(names))]
         with (
             mock.patch.dict("os.environ", of_triggerers(url, names)),
             mock.patch.object(event_source, "_sources", {}),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
 
 from airflow_sm_prefer.model.job_events import PATTERN, Hint, read_hint
+from airflow_sm_prefer.placement.naming import TaskIdentity, job_name
 
 ARN = "arn:aws:batch:us-west-2:123456789012:service-job/4a9b4c1e-1b5d-4d52-a4b5-9a5d5e8f7f10"
 NOON = 1_796_040_000.0
@@ -187,3 +189,14 @@ def test_the_pattern_of_a_rule_names_what_is_read():
     for title, source in sources.items():
         detail = {"TrainingJobName": "a", "ProcessingJobName": "a", "jobArn": ARN}
         assert read(event(title, source, **detail)) is not None
+
+
+@pytest.mark.parametrize("prefix", ["", "train", "x" * 100])
+@pytest.mark.parametrize("limit", [23, 63])
+def test_the_pattern_of_a_rule_matches_the_names_of_jobs_that_a_task_waits_for_and_no_others(prefix, limit):
+    ours = job_name(TaskIdentity("prod", "dag", "run", "task"), prefix, 1, limit=limit)
+    fields = [field for choice in PATTERN["detail"]["$or"] for field in choice.items()]
+    assert [name for name, _ in fields] == ["TrainingJobName", "ProcessingJobName", "jobName"]
+    for _, (filtered,) in fields:
+        assert fnmatchcase(ours, filtered["wildcard"])
+        assert not fnmatchcase("churn-model-2026-11-30", filtered["wildcard"])
