@@ -7,7 +7,8 @@ import contextvars
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from itertools import chain, repeat
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -70,6 +71,23 @@ class Bench:
     def when(self, handle: str = "job-1", kind: type[Any] = object) -> list[float]:
         return [at for at, heard in self.heard.get(handle, []) if isinstance(heard, kind)]
 
+    def wait(self, seconds: float, *handles: str, dues: Sequence[float] = (), status: str = "told") -> None:
+        """Have somebody wait for each of some jobs, or for ``job-1``, and time go on.
+
+        Args:
+            seconds: How long all of that goes on.
+            handles: The jobs.
+            dues: When something falls due for each of them; never for those who are left.
+            status: What the tasks' logs have told last.
+        """
+
+        async def act() -> None:
+            for handle, due in zip(handles or ("job-1",), chain(dues, repeat(NEVER)), strict=False):
+                self.watch(handle, due, status=status)
+            await asyncio.sleep(seconds)
+
+        self.run(act)
+
     def run(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def main() -> None:
             try:
@@ -102,12 +120,7 @@ def over(handle: str = "job-1") -> Hint:
 
 def test_a_row_alone_wakes_a_task_and_costs_no_describe(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-1", (60, COMPLETED))
-
-    async def act() -> None:
-        bench.watch()
-        await asyncio.sleep(70)
-
-    bench.run(act)
+    bench.wait(70)
     assert bench.of(kind=Over)
     assert 60 <= bench.when()[0] < 67
     assert cloud.count("describe") == 0
@@ -116,13 +129,7 @@ def test_a_row_alone_wakes_a_task_and_costs_no_describe(bench: Bench, cloud: Clo
 def test_what_has_changed_is_described_for_the_tasks_log_and_nothing_else_is(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-1", (60, TRAINING))
     cloud.has("job-2")
-
-    async def act() -> None:
-        bench.watch("job-1")
-        bench.watch("job-2")
-        await asyncio.sleep(300)
-
-    bench.run(act)
+    bench.wait(300, "job-1", "job-2")
     assert [seen.observation.secondary for seen in bench.of("job-1", Seen)] == ["Training"]
     assert cloud.count("describe", "job-1") == 1
     assert cloud.count("describe", "job-2") == 0
@@ -130,36 +137,20 @@ def test_what_has_changed_is_described_for_the_tasks_log_and_nothing_else_is(ben
 
 def test_a_task_whose_log_has_told_nothing_yet_gets_a_first_description(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-1")
-
-    async def act() -> None:
-        bench.watch(status="")
-        await asyncio.sleep(100)
-
-    bench.run(act)
+    bench.wait(100, status="")
     assert len(bench.of(kind=Seen)) == cloud.count("describe") == 1
 
 
 def test_a_job_that_no_listing_shows_is_described(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-1", (100, COMPLETED))
     cloud.hidden.add("job-1")
-
-    async def act() -> None:
-        bench.watch()
-        await asyncio.sleep(700)
-
-    bench.run(act)
+    bench.wait(700)
     assert bench.of(kind=Seen)
 
 
 def test_a_job_that_is_gone_is_said_to_be_lost_and_never_to_be_there_again(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-2")
-
-    async def act() -> None:
-        bench.watch("job-1")
-        bench.watch("job-2")
-        await asyncio.sleep(900)
-
-    bench.run(act)
+    bench.wait(900, "job-1", "job-2")
     assert {heard.judgement.verdict for heard in bench.of("job-1")} == {"lost"}
     assert len(bench.of("job-1")) > 10
     assert bench.of("job-2", Unseen) == []
@@ -185,12 +176,7 @@ def test_who_looks_often_has_everybody_looked_at_often_until_it_leaves(bench: Be
 
 def test_looks_are_fewer_while_events_are_healthy(bench: Bench, cloud: Cloud, healthy_events: None) -> None:
     cloud.has("job-1")
-
-    async def act() -> None:
-        bench.watch()
-        await asyncio.sleep(600)
-
-    bench.run(act)
+    bench.wait(600)
     assert cloud.count("page") <= 600 / 30 + 3
 
 
@@ -218,13 +204,7 @@ def test_where_jobs_may_not_be_listed_they_are_looked_at_one_by_one(
     cloud.failing["page"] = failed(FailureKind.DENIED, "ListTrainingJobs")
     cloud.has("job-1", (60, COMPLETED))
     cloud.has("job-2")
-
-    async def act() -> None:
-        bench.watch("job-1")
-        bench.watch("job-2")
-        await asyncio.sleep(300)
-
-    bench.run(act)
+    bench.wait(300, "job-1", "job-2")
     assert 60 <= bench.when("job-1", Seen)[-1] < 92
     assert cloud.count("page") == 1
     assert bench.of("job-2", Unseen) == []
@@ -320,13 +300,7 @@ def test_a_describe_that_always_fails_for_one_job_delays_no_other(
     cloud.failing["describe bad"] = failing
     cloud.has("bad", (20, TRAINING))
     cloud.has("good", (60, TRAINING), (90, COMPLETED))
-
-    async def act() -> None:
-        bench.watch("bad", due=NOW + 10)
-        bench.watch("good", due=NOW + 75)
-        await asyncio.sleep(300)
-
-    bench.run(act)
+    bench.wait(300, "bad", "good", dues=(NOW + 10, NOW + 75))
     assert bench.when("good", Seen)[0] < 70
     assert any(75 <= at < 78 for at in bench.when("good", Seen))
     assert bench.when("good")[-1] < 100
@@ -336,13 +310,7 @@ def test_a_describe_that_always_fails_for_one_job_delays_no_other(
 def test_an_answer_that_can_not_be_read_is_a_describe_that_failed(bench: Bench, cloud: Cloud) -> None:
     cloud.has("bad", TrainingJobName=None, SecondaryStatusTransitions=[7])
     cloud.has("good", (60, TRAINING))
-
-    async def act() -> None:
-        bench.watch("bad", due=NOW + 5)
-        bench.watch("good", due=NOW + 6)
-        await asyncio.sleep(100)
-
-    bench.run(act)
+    bench.wait(100, "bad", "good", dues=(NOW + 5, NOW + 6))
     assert bench.of("bad", Unseen)
     assert bench.when("good", Seen)[0] < 12
 
@@ -352,35 +320,19 @@ def test_an_answer_that_can_not_be_read_is_a_describe_that_failed(bench: Bench, 
 
 def test_what_falls_due_has_the_job_described_though_nothing_is_new(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-1")
-
-    async def act() -> None:
-        bench.watch(due=NOW + 200)
-        await asyncio.sleep(400)
-
-    bench.run(act)
+    bench.wait(400, dues=(NOW + 200,))
     assert [round(at) for at in bench.when(kind=Seen)] == [200]
 
 
 def test_what_was_due_before_the_wait_began_has_the_job_described_at_once(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-1")
-
-    async def act() -> None:
-        bench.watch(due=NOW - 100)
-        await asyncio.sleep(20)
-
-    bench.run(act)
+    bench.wait(20, dues=(NOW - 100,))
     assert bench.when(kind=Seen)[0] < 3
 
 
 def test_of_two_who_wait_for_a_job_the_first_for_whom_something_falls_due_counts(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-1")
-
-    async def act() -> None:
-        bench.watch(due=NOW + 100)
-        bench.watch(due=NOW + 5000)
-        await asyncio.sleep(150)
-
-    bench.run(act)
+    bench.wait(150, "job-1", "job-1", dues=(NOW + 100, NOW + 5000))
     assert [round(at) for at in bench.when(kind=Seen)] == [100, 100]
 
 
@@ -594,13 +546,7 @@ def test_a_clock_that_is_set_back_delays_nothing(cloud: Cloud, clock: FakeClock)
 
 def test_two_who_wait_for_a_job_both_hear_of_its_end(bench: Bench, cloud: Cloud) -> None:
     cloud.has("job-1", (60, COMPLETED))
-
-    async def act() -> None:
-        bench.watch()
-        bench.watch()
-        await asyncio.sleep(70)
-
-    bench.run(act)
+    bench.wait(70, "job-1", "job-1")
     assert bench.of() == [Over(), Over()]
     assert cloud.count("describe") == 0
 
