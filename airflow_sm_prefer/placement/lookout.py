@@ -27,8 +27,8 @@ CALM_EVERY = 30.0
 #: The longest pause between two ways through a listing that has to be gone through all the time.
 _LONGEST_PAUSE = 10.0
 
-#: Real seconds between two ways through the whole listing where changes are asked for.
-_HEAL_EVERY = 600.0
+#: Real seconds between two ways through the whole listing where changes are asked for: at least, and for each call.
+_HEAL_EVERY, _HEAL_PER_CALL = 120.0, 4.0
 
 #: Real seconds between two ways to those who have never been seen.
 _FRESH_EVERY = 2.0
@@ -364,7 +364,7 @@ class Lookout:
         if cost <= 1:
             return self._whole_began + (1.0 if self._hinted else pause)
         if self._glances(now):
-            return self._whole_began + _HEAL_EVERY
+            return self._whole_began + max(pause, _HEAL_EVERY, _HEAL_PER_CALL * cost)
         return self._whole_began + max(pause, min(_LONGEST_PAUSE, 2.0 * cost))
 
     def _cost(self) -> int:
