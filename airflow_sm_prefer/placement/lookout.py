@@ -42,6 +42,9 @@ _IN_A_ROW = 2
 #: How many calls a look for changes is worth at least that gives nothing new.
 _WORTH = 3
 
+#: A listing of so many pages is asked for changes twice as often: of so many jobs more end, and all wait for the first.
+_MANY = 20
+
 #: After so many pages of changes there may be any number of them.
 _MORE = 2
 
@@ -332,7 +335,8 @@ class Lookout:
 
         It isn't where the whole listing is one call, and where AWS has no index for it.
         """
-        self._often.every = max(self.every, CALM_EVERY) if self.is_calm else self.every
+        often = self.every / 2 if self._cost() >= _MANY else self.every
+        self._often.every = max(self.every, CALM_EVERY) if self.is_calm else often
         is_of_use = self._filters and not self._is_crowded and now >= self._late_until and self._cost() > 1
         if not is_of_use or self._time.at(now) is None or not math.isfinite(self._known_since):
             return []

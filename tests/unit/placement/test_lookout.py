@@ -182,6 +182,11 @@ def test_of_many_only_what_has_changed_is_asked_for() -> None:
     assert (handles(looked.over), looked.is_whole) == (["job-7"], True)
 
 
+def test_of_very_many_it_is_asked_for_twice_as_often() -> None:
+    assert seen(1_900).due(NOW) == NOW + 5
+    assert seen(2_000).due(NOW) == NOW + 2.5
+
+
 def test_what_can_wait_leaves_the_turns_to_a_hint() -> None:
     lookout = seen(250)
     lookout.hint("job-7", NOW)
