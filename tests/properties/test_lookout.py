@@ -143,7 +143,8 @@ def test_every_end_is_known_in_time(seed: int, regime: Regime, number: int, hint
     assert_who_is_gone_is_described(run, since, 120 + bound(regime))
     assert_rate_is_kept(run)
     if hints != "forged":
-        most = 3 + LENGTH / (4 * TURN) if number <= 6 or regime.lag or regime.failing else 5
+        # A few who are far down a long listing are described each time it has been asked for, and so is one behind.
+        most = 3 + LENGTH / EVERY if number <= 6 or regime.lag or regime.failing else 5
         for name in since:
             if run.aws.jobs[name].deleted == run.aws.jobs[name].ended == math.inf:
                 assert run.seen.doubts[name] <= most, name
