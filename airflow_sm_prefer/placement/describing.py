@@ -14,13 +14,16 @@ class Urgency(IntEnum):
     DUE = 0
     """Something about it falls due, and nothing is done about a job without a look at it."""
 
-    DOUBT = 1
-    """A listing should show it and doesn't, or something has hinted that it is over."""
+    MISSING = 1
+    """A listing should show it and doesn't, or can't be asked about it."""
 
-    CHANGED = 2
+    HINTED = 2
+    """Something has hinted that it is over, as anybody may who can send to a queue."""
+
+    CHANGED = 3
     """A listing shows that something about it has changed, and not what."""
 
-    STALE = 3
+    STALE = 4
     """It hasn't been described for long."""
 
 

@@ -63,14 +63,16 @@ class Looked:
         over: Rows of jobs that are over, and waited for.
         first: Rows of jobs that go on, and are seen for the first time.
         changed: Rows of jobs that go on, and show something that they didn't show before.
-        describe: Jobs to look at one by one: the listing should show them, and doesn't; or they were hinted at.
+        missing: Jobs to look at one by one: the listing should show them, and doesn't.
+        hinted: Jobs to look at one by one: they were hinted at, and the listing doesn't bear that out.
         is_whole: Whether everybody who has been seen is looked at with this.
     """
 
     over: list[Listed] = field(default_factory=list)
     first: list[Listed] = field(default_factory=list)
     changed: list[Listed] = field(default_factory=list)
-    describe: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    hinted: list[str] = field(default_factory=list)
     is_whole: bool = False
 
 
@@ -203,9 +205,9 @@ class Lookout:
         if isinstance(asked, Glance):
             self._after_changes(asked, page, news, looked, now)
         else:
-            looked.describe += self._missing(asked.answered(question, page, shown))
+            looked.missing += self._missing(asked.answered(question, page, shown))
             self._after_sweep(asked, looked)
-        self._fresh.difference_update(looked.describe)
+        self._fresh.difference_update(looked.missing, looked.hinted)
         return looked
 
     def failed(self, *, for_good: bool = False) -> None:
@@ -289,7 +291,7 @@ class Lookout:
     def _have_looked(self, began: float, looked: Looked) -> None:
         """Note that everybody who has been seen was looked at, after an instant."""
         self._known_since, looked.is_whole = max(self._known_since, began), True
-        looked.describe += [handle for handle, at in self._hinted.items() if at <= began]
+        looked.hinted += [handle for handle, at in self._hinted.items() if at <= began]
         self._hinted = {handle: at for handle, at in self._hinted.items() if at > began}
 
     # -- the choice --------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ class Watcher:
         self._describing.want_at(wait.handle, now + _STALE_AFTER, Urgency.STALE)
         self._want_at_due(wait.handle)
         if wait.created is None or not self._lists(now):
-            self._describing.want(wait.handle, Urgency.DOUBT, now)
+            self._describing.want(wait.handle, Urgency.MISSING, now)
 
     def hint(self, hint: Hint) -> None:
         """Look at a job soon, since it may have changed or be over.
@@ -144,12 +144,12 @@ class Watcher:
         elif self._lists(now) and self._lookout.can_look_closely(now):
             self._hints.look_into(handle)
             self._lookout.hint(handle, now)
-        elif self._hints.are_believed(now) and self._describing.backlog(Urgency.DOUBT) >= _LOOKED_INTO:
+        elif self._hints.are_believed(now) and self._describing.backlog(Urgency.HINTED) >= _LOOKED_INTO:
             self._hints.believe(handle, now)
             self._waits.put(handle, Over())
         else:
             self._hints.look_into(handle)
-            self._describing.want(handle, Urgency.DOUBT, now)
+            self._describing.want(handle, Urgency.HINTED, now)
         self._loops.stir()
 
     def stop(self, stop: Stop, log: Any) -> None:
@@ -242,9 +242,11 @@ class Watcher:
                 self._describing.want(row.handle, Urgency.CHANGED, now)
         for row in looked.changed:
             self._describing.want(row.handle, Urgency.CHANGED, now)
-        for handle in looked.describe:
-            self._describing.want(handle, Urgency.DOUBT, now)
-        if looked.first or looked.changed or looked.describe:
+        for handle in looked.missing:
+            self._describing.want(handle, Urgency.MISSING, now)
+        for handle in looked.hinted:
+            self._describing.want(handle, Urgency.HINTED, now)
+        if looked.first or looked.changed or looked.missing or looked.hinted:
             self._loops.stir()
         if looked.is_whole:
             await self._waits.reassure()

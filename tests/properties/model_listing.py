@@ -203,7 +203,7 @@ class Run:
             if self.lookout.can_look_closely(now):
                 self.lookout.hint(name, now)
             else:
-                self.describing.want(name, Urgency.DOUBT, now)
+                self.describing.want(name, Urgency.HINTED, now)
 
     def _list_on(self) -> Generator[tuple[float, bool]]:
         while True:
@@ -249,9 +249,9 @@ class Run:
         for row in [*looked.first, *looked.changed]:
             assert not row.is_over
             self.describing.want(row.handle, Urgency.CHANGED, now)
-        for handle in looked.describe:
+        for handle in [*looked.missing, *looked.hinted]:
             self.seen.doubts[handle] += 1
-            self.describing.want(handle, Urgency.DOUBT, now)
+            self.describing.want(handle, Urgency.MISSING if handle in looked.missing else Urgency.HINTED, now)
 
     def _is_over(self, name: str) -> None:
         now = self.clock.time()

@@ -36,9 +36,9 @@ def test_what_is_wanted_twice_is_described_once_by_the_more_urgent() -> None:
     describing = Describing()
     describing.want("a", Urgency.STALE, NOW)
     describing.want("b", Urgency.CHANGED, NOW)
-    describing.want("a", Urgency.DOUBT, NOW)
+    describing.want("a", Urgency.MISSING, NOW)
     describing.want("a", Urgency.CHANGED, NOW)
-    assert describing.next(NOW) == ("a", Urgency.DOUBT)
+    assert describing.next(NOW) == ("a", Urgency.MISSING)
     assert order_of(describing) == ["a", "b"]
 
 
@@ -70,7 +70,7 @@ def test_that_it_is_described_changes_nothing_about_when_it_is_due() -> None:
     describing = Describing()
     describing.want_at("a", NOW + 10)
     describing.want_at("a", NOW + 5, Urgency.STALE)
-    describing.want("a", Urgency.DOUBT, NOW)
+    describing.want("a", Urgency.MISSING, NOW)
     assert order_of(describing) == ["a"]
     assert describing.next(NOW + 5) == ("a", Urgency.STALE)
     assert describing.next(NOW + 10) == ("a", Urgency.DUE)
@@ -78,7 +78,7 @@ def test_that_it_is_described_changes_nothing_about_when_it_is_due() -> None:
 
 def test_who_is_forgotten_is_not_described_however_it_was_wanted() -> None:
     describing = Describing()
-    describing.want("a", Urgency.DOUBT, NOW)
+    describing.want("a", Urgency.MISSING, NOW)
     describing.want_at("a", NOW + 10)
     describing.want_at("a", NOW + 10, Urgency.STALE)
     describing.forget("a")
@@ -130,9 +130,9 @@ def test_one_that_was_forgotten_while_it_was_looked_at_is_not_tried_again() -> N
 
 def test_the_backlog_is_of_those_that_are_as_urgent() -> None:
     describing = Describing()
-    for handle, urgency in (("a", Urgency.DUE), ("b", Urgency.DOUBT), ("c", Urgency.STALE)):
+    for handle, urgency in (("a", Urgency.DUE), ("b", Urgency.HINTED), ("c", Urgency.STALE)):
         describing.want(handle, urgency, NOW)
-    assert [describing.backlog(urgency) for urgency in Urgency] == [1, 2, 2, 3]
+    assert [describing.backlog(urgency) for urgency in Urgency] == [1, 1, 2, 2, 3]
 
 
 @pytest.mark.parametrize("ends", [True, False])
@@ -145,3 +145,11 @@ def test_what_is_far_off_and_of_no_use_is_not_kept(*, ends: bool) -> None:
             describing.forget(f"job-{n}")
     assert len(describing._later) < 200  # what it takes in memory shows nowhere else
     assert describing.due(NOW) == NOW + 100
+
+
+def test_one_that_a_listing_misses_comes_before_all_that_were_hinted_at() -> None:
+    describing = Describing()
+    for n in range(9):
+        describing.want(f"hinted-{n}", Urgency.HINTED, NOW)
+    describing.want("missing", Urgency.MISSING, NOW)
+    assert describing.next(NOW) == ("missing", Urgency.MISSING)

@@ -69,7 +69,7 @@ def test_who_is_new_is_looked_for_at_once() -> None:
     assert lookout.due(NOW) == NOW
     looked = answer(lookout, NOW, row(0), row(1), row(2))
     assert handles(looked.first) == ["job-0", "job-1", "job-2"]
-    assert (looked.over, looked.changed, looked.describe, looked.is_whole) == ([], [], [], True)
+    assert (looked.over, looked.changed, looked.missing + looked.hinted, looked.is_whole) == ([], [], [], True)
 
 
 def test_few_are_looked_at_as_often_as_is_wished() -> None:
@@ -106,7 +106,7 @@ def test_others_jobs_are_nobodys_matter() -> None:
 
 
 def test_whom_the_listing_does_not_show_is_described() -> None:
-    assert answer(watching(3), NOW, row(0), row(2)).describe == ["job-1"]
+    assert answer(watching(3), NOW, row(0), row(2)).missing == ["job-1"]
 
 
 def test_an_answer_from_before_another_changes_nothing() -> None:
@@ -162,10 +162,10 @@ def test_one_that_is_described_meanwhile_is_not_looked_for() -> None:
 
 def test_many_who_are_not_where_they_should_be_are_looked_for_everywhere_before_they_are_described() -> None:
     lookout = watching(9)
-    assert answer(lookout, NOW).describe == []
+    assert answer(lookout, NOW).missing == []
     assert lookout.ask(NOW + 2).created_after < NOW - 50 * 86_400
     lookout.failed()
-    assert len(answer(lookout, NOW + 2).describe) == 9
+    assert len(answer(lookout, NOW + 2).missing) == 9
 
 
 # -- changes -------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_a_hint_has_it_look_at_once_and_what_it_said_is_told() -> None:
     lookout.hint("job-7", NOW + 1)
     assert lookout.due(NOW + 1) == NOW + 1
     looked = answer(lookout, NOW + 1.5, row(7, modified=1, status="Completed"))
-    assert (handles(looked.over), looked.describe) == (["job-7"], [])
+    assert (handles(looked.over), looked.missing + looked.hinted) == (["job-7"], [])
     assert lookout.due(NOW + 2) == NOW + 5
 
 
@@ -287,7 +287,7 @@ def test_a_hint_that_the_listing_does_not_bear_out_is_looked_into() -> None:
     lookout.hint("job-7", NOW + 1)
     lookout.hint("job-8", NOW + 1)
     lookout.forget("job-8")
-    assert answer(lookout, NOW + 1.5).describe == ["job-7"]
+    assert answer(lookout, NOW + 1.5).hinted == ["job-7"]
     assert lookout.due(NOW + 2) == NOW + 5
 
 
@@ -295,15 +295,15 @@ def test_an_answer_to_what_was_asked_before_a_hint_says_nothing_about_it() -> No
     lookout = seen(250)
     question = lookout.ask(NOW + 5)
     lookout.hint("job-7", NOW + 5.1)
-    assert lookout.answered(question, Page(()), NOW + 5.2).describe == []
-    assert answer(lookout, NOW + 5.5).describe == ["job-7"]
+    assert lookout.answered(question, Page(()), NOW + 5.2).hinted == []
+    assert answer(lookout, NOW + 5.5).hinted == ["job-7"]
 
 
 def test_a_hint_about_few_has_the_listing_looked_at_within_a_second() -> None:
     lookout = seen(3)
     lookout.hint("job-1", NOW + 0.5)
     assert lookout.due(NOW + 0.5) == NOW + 1
-    assert answer(lookout, NOW + 1, row(0), row(1), row(2)).describe == ["job-1"]
+    assert answer(lookout, NOW + 1, row(0), row(1), row(2)).hinted == ["job-1"]
 
 
 def test_however_many_hints_there_are_others_get_their_turns() -> None:
