@@ -10,6 +10,7 @@ from typing import Any, Final
 from airflow_sm_prefer.aws.calls import call
 from airflow_sm_prefer.aws.failures import CallFailed, FailureKind
 from airflow_sm_prefer.aws.log_groups import stream_prefix
+from airflow_sm_prefer.placement.handed import NOTHING, Handed
 from airflow_sm_prefer.placement.log_cursors import HOLD, host_of
 
 log = logging.getLogger(__name__)
@@ -62,23 +63,19 @@ class LogReader:
     a network that is down give no lines, and what a person should know is said once, in the module's log.
     """
 
-    def __init__(
-        self, client: Any, group: str, job_name: str, since: int | None = None, newest: int | None = None
-    ) -> None:
+    def __init__(self, client: Any, group: str, job_name: str, since: Handed = NOTHING) -> None:
         """Take a client, and what to read.
 
         Args:
             client: A boto3 ``logs`` client.
             group: The log group.
             job_name: The job.
-            since: From when on, in milliseconds since 1970, where lines before that were handed out while the task
-                was deferred; None for all.
-            newest: When the newest stream was made of which that holds; those made later are read from their start.
+            since: What was handed out while the task was deferred, and isn't read again.
         """
         self._client = client
         self._group = group
         self._job_name = job_name
-        self._since, self._newest = since, newest
+        self._since = since
         self._streams: dict[str, _Stream] = {}
         self._given_up = False
         #: Why there may be lines missing, in words; None while all goes well.
@@ -104,8 +101,7 @@ class LogReader:
     def _gather(self, batch: _Batch) -> None:
         for shown in self._shown_streams():
             name, created = shown["logStreamName"], shown.get("creationTime", 0)
-            is_begun = self._newest is None or created <= self._newest
-            self._streams.setdefault(name, _Stream(name, self._since if is_begun else None))
+            self._streams.setdefault(name, _Stream(name, self._since.until(name, created)))
         for stream in self._streams.values():
             while batch.room > 0 and self._read_page(stream, batch):
                 pass

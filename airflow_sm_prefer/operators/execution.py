@@ -344,9 +344,6 @@ class Execution:
                 self._log.info("%s", line)
 
     def _reader(self, state: State, name: str) -> LogReader:
-        if state.logged_until is not None:
-            self._log.info(
-                "Lines before %s are in the trigger's log.", f"{utc(state.logged_until / 1000):%H:%M:%S} UTC"
-            )
-        since = state.logged_until, state.logged_streams
-        return LogReader(self._hook.logs_client, log_group(self._kind), name, *since)
+        if (earliest := state.logged.earliest) is not None:
+            self._log.info("Lines before %s are in the trigger's log.", f"{utc(earliest / 1000):%H:%M:%S} UTC")
+        return LogReader(self._hook.logs_client, log_group(self._kind), name, state.logged)

@@ -1,10 +1,9 @@
 """How far a job's streams in CloudWatch have been read, and which lines of an answer are new.
 
-What is handed out is told to whoever reads on as two instants: until when all lines of the streams read so far were
-handed out, and when the newest of those streams was made. Lines from then on, and streams made later, are for the
-next reader. (Where it takes over while a stream that was found late is still catching up, some of that stream's lines
-come twice.) So nothing is handed out that is younger than :data:`HOLD`: a line takes a while from a job to CloudWatch,
-and one that came after its instant was passed would be lost to both.
+What is handed out is told to whoever reads on as an instant for each stream, see
+:mod:`airflow_sm_prefer.placement.handed`: its lines from then on, and streams made later, are for the next reader. So
+nothing is handed out that is younger than :data:`HOLD`: a line takes a while from a job to CloudWatch, and one that
+came after its instant was passed would be lost to both.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from airflow_sm_prefer.placement.handed import NOTHING, Handed, Mark, after_job
 
 #: Milliseconds that a line has to get into CloudWatch before its instant is passed.
 HOLD: Final = 10_000
@@ -53,7 +54,7 @@ class Stream:
         name: Its name in its group.
         created: When it was made, in milliseconds since 1970.
         cursor: Until when its lines were handed out, that instant excluded.
-        is_level: Whether it is read as far as the job's other streams: one that is found later has to catch up.
+        is_begun: Whether its lines before the cursor were handed out; where not, the cursor is where to begin.
         recent: The last lines that were handed out, by id, with their instants.
         known_from: From when on a line that isn't among those is new.
     """
@@ -61,7 +62,7 @@ class Stream:
     name: str
     created: int
     cursor: int
-    is_level: bool
+    is_begun: bool
     recent: dict[str, int] = field(default_factory=dict)
     known_from: int = field(init=False)
 
@@ -78,6 +79,7 @@ class Stream:
 
     def move(self, cursor: int) -> None:
         """Set the cursor on, and forget lines that are too far behind it."""
+        self.is_begun = self.is_begun or cursor > self.cursor
         self.cursor = max(self.cursor, cursor)
         first, excess = self.cursor - LATE, len(self.recent) - REMEMBERED
         by_age = sorted(self.recent.items(), key=lambda item: item[1])
@@ -95,15 +97,13 @@ class JobLog:
     Attributes:
         group: Their log group.
         job_name: The job.
-        until: Until when all lines of its streams were handed out, that instant excluded; None before any.
-        newest: When the newest stream was made of which that holds; None for all that there are.
+        given: What was handed out of it before, by somebody else or of streams that were forgotten.
         streams: What was found, by name.
     """
 
     group: str
     job_name: str
-    until: int | None = None
-    newest: int | None = None
+    given: Handed = NOTHING
     streams: dict[str, Stream] = field(default_factory=dict)
 
     @property
@@ -111,18 +111,28 @@ class JobLog:
         """The cursor of the stream that is furthest behind; 0 where there is no stream."""
         return min((stream.cursor for stream in self.streams.values()), default=0)
 
+    @property
+    def handed(self) -> Handed:
+        """What was handed out of it so far."""
+        if not self.streams:
+            return self.given
+        return Handed.of(
+            Mark(stream.cursor if stream.is_begun else 0, stream.created, after_job(stream.name))
+            for stream in self.streams.values()
+        )
+
     def found(self, made: Iterable[tuple[str, int]]) -> bool:
         """Take the names of all streams that there are, and when each was made; returns whether one is new."""
         fresh = [(name, created) for name, created in made if name not in self.streams]
-        until, newest = self.until, self.newest
         for name, created in fresh:
-            is_known = until is not None and (newest is None or created <= newest)
-            cursor = until if is_known and until is not None else max(0, created - _BEFORE)
-            self.streams[name] = Stream(name, created, cursor, is_level=is_known or until is None)
+            until = self.given.until(name, created)
+            cursor = max(0, created - _BEFORE) if until is None else until
+            self.streams[name] = Stream(name, created, cursor, is_begun=until is not None)
         return bool(fresh)
 
     def forget(self) -> None:
         """Forget the streams: CloudWatch has one of them no more."""
+        self.given = self.handed
         self.streams.clear()
 
     def lines(self, events: Iterable[Event]) -> list[Line]:
@@ -138,16 +148,10 @@ class JobLog:
         return lines
 
     def move(self, names: Iterable[str], cursor: int) -> None:
-        """Set the cursors of some streams on, and the job's account with them."""
+        """Set the cursors of some streams on."""
         for name in names:
             if name in self.streams:
                 self.streams[name].move(cursor)
-        for stream in self.streams.values():
-            stream.is_level = stream.is_level or stream.cursor >= (self.until or 0)
-        level = [stream for stream in self.streams.values() if stream.is_level]
-        if level:
-            self.until = max(self.until or 0, min(stream.cursor for stream in level))
-            self.newest = max(stream.created for stream in level)
 
 
 def host_of(stream: str) -> str:

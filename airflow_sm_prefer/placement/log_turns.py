@@ -36,6 +36,10 @@ _NO_STREAM: Final = (5.0, 60.0)
 #: The same of one that has some, and may get more.
 _SOME_STREAM: Final = (15.0, 600.0)
 
+#: Lines of one millisecond that are kept back until all of it is there; of more, where the reading ends in its middle,
+#: what was handed out comes twice.
+HELD: Final = 1_000
+
 #: Streams are read together whose cursors are this close, in milliseconds: a call has one beginning for all.
 _TOGETHER: Final = 300_000
 
@@ -50,6 +54,8 @@ class Followed:
         is_read_alone: Whether it logs too much to be read with others.
         found: Its streams by the pages of a listing so far.
         token: Where that listing goes on.
+        whole_until: Until when streams were made of which none is missing in a listing of several pages, in
+            milliseconds since 1970.
         read: The read that it is in.
     """
 
@@ -58,6 +64,7 @@ class Followed:
     is_read_alone: bool = False
     found: list[tuple[str, int]] = field(default_factory=list)
     token: str | None = None
+    whole_until: int | None = None
     read: Read | None = None
 
 
@@ -146,15 +153,18 @@ class LogTurns:
         job = find.job
         if job not in self._jobs:
             return
+        if job.token is None:
+            job.whole_until = None if token is None else int(now * 1000) - HOLD
         job.found += streams
         job.token = token
         if token is not None:
             self._find_at(job, now)
             return
-        is_more = job.log.found(job.found)
-        job.found = []
+        made = _without_gaps(job)
+        is_more = job.log.found(made)
+        is_all, job.found = len(made) == len(job.found), []
         first, most = _SOME_STREAM if job.log.streams else _NO_STREAM
-        job.pause = first if is_more else min(most, job.pause * 2)
+        job.pause = first if is_more or not is_all else min(most, job.pause * 2)
         self._find_at(job, now + job.pause)
         if is_more and not job.read:
             self._read_at(job, now + _GATHER)
@@ -270,13 +280,24 @@ def _may_join(job: Followed, first: Followed, end: int) -> bool:
 
 def _near(job: Followed, cursor: int) -> list[str]:
     """Return the streams of a job that may be read together with one whose cursor that is."""
-    near = [s.name for s in job.log.streams.values() if abs(s.cursor - cursor) <= _TOGETHER]
-    return near[:STREAMS_A_CALL]
+    near = [stream for stream in job.log.streams.values() if abs(stream.cursor - cursor) <= _TOGETHER]
+    # Of more than one call takes, those that have waited longest; made one after another, they share a mark.
+    near.sort(key=lambda stream: (stream.cursor, stream.created, stream.name))
+    return [stream.name for stream in near[:STREAMS_A_CALL]]
+
+
+def _without_gaps(job: Followed) -> list[tuple[str, int]]:
+    """Return what a listing has found, without streams so young that an older one may have come behind its back.
+
+    Whoever reads on takes all streams that were made before a known one for known. The next listing has the rest.
+    """
+    last, given = job.whole_until, job.log.given
+    return [(name, made) for name, made in job.found if last is None or made <= last or given.until(name, made)]
 
 
 def _split(events: list[Event]) -> tuple[list[Event], list[Event]]:
     """Cut the last millisecond off a page that others follow: it may go on there."""
     last = events[-1].at if events else 0
     given = [event for event in events if event.at < last]
-    # All of one millisecond: kept back, they would be more with each page.
-    return (given, events[len(given) :]) if given else (events, [])
+    held = events[len(given) :]
+    return (given, held) if given or len(held) <= HELD else (events, [])

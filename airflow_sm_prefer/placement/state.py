@@ -20,6 +20,7 @@ from airflow_sm_prefer.model.preference import CapacityKind
 from airflow_sm_prefer.model.service_job import is_service_job
 from airflow_sm_prefer.model.verdict import Verdict
 from airflow_sm_prefer.model.words import shortened
+from airflow_sm_prefer.placement.handed import NOTHING, Handed, with_account
 
 #: Goes up when a reader of the old form would go wrong with the new one.
 VERSION = 1
@@ -167,9 +168,7 @@ class State:
         patience_more: Seconds by which the current job's patience is longer, for what throttling had held it up.
         lost_at: Since when the current job is without the instances that it had.
         priority: The scheduling priority of the jobs in queues: the author's, or what somebody has changed it to.
-        logged_until: Until when the current job's log was copied while the task was deferred, that instant excluded,
-            in milliseconds since 1970; None where it was not.
-        logged_streams: When the newest stream of that log was made of which this holds, in milliseconds since 1970.
+        logged: How far the current job's log was copied while the task was deferred.
     """
 
     kind: JobKind
@@ -213,8 +212,7 @@ class State:
     patience_more: float = 0.0
     lost_at: float | None = None
     priority: int | None = None
-    logged_until: int | None = None
-    logged_streams: int | None = None
+    logged: Handed = NOTHING
 
     @property
     def handle(self) -> str:
@@ -274,8 +272,7 @@ class State:
             lost_at=None,
             stop=None,
             stop_sent=None,
-            logged_until=None,
-            logged_streams=None,
+            logged=NOTHING,
         )
 
     def with_entry(self, index: int, **changes: Any) -> State:
@@ -299,19 +296,25 @@ class State:
     def to_json(self) -> dict[str, Any]:
         """Return the wire form: plain JSON types only.
 
-        Where it would be too large, AWS's words are cut shorter, and at last all attempts of a wave become one.
+        Where it would be too large, the log's account becomes one instant (so that lines come twice), AWS's words are
+        cut shorter, and at last all attempts of a wave become one.
 
         Raises:
             StateUnreadable: it is larger than 8 KB even so, and would not be stored in full.
         """
         size = 0
-        for attempts in self._fewer_words():
-            wire = {"version": VERSION, **_plain(dataclasses.asdict(self.but(attempts=attempts)))}
+        for state in self._shorter():
+            wire = {"version": VERSION, **_plain(dataclasses.asdict(state))}
             size = len(json.dumps(wire))
             if size <= SIZE_LIMIT:
                 return wire
         msg = f"The task's state takes {size} bytes, and {SIZE_LIMIT} are the most: shorten the preference list."
         raise StateUnreadable(msg)
+
+    def _shorter(self) -> Iterator[State]:
+        for attempts in self._fewer_words():
+            yield self.but(attempts=attempts)
+            yield self.but(attempts=attempts, logged=self.logged.within(1))
 
     def _fewer_words(self) -> Iterator[tuple[Attempts, ...]]:
         """Give the account of what was tried, each time shorter."""
@@ -338,7 +341,7 @@ class State:
             if wire["version"] > VERSION:
                 msg = f"version {wire['version']}; this package reads up to {VERSION}"
                 raise StateUnreadable(msg)
-            return cls(**_fields_of(cls, wire))
+            return cls(**_fields_of(cls, with_account(wire)))
         except StateUnreadable as error:
             msg = f"A stored state is from a later version of airflow_sm_prefer ({error}). Upgrade it here too."
             raise StateUnreadable(msg) from None
@@ -388,4 +391,5 @@ _READ: Mapping[str, Any] = {
     "left_out": frozenset,
     "stop": StopReason,
     "attempts": lambda wire: tuple(map(_read_attempts, wire)),
+    "logged": Handed.from_wire,
 }

@@ -7,6 +7,7 @@ from typing import Any
 from airflow_sm_prefer.aws.log_groups import log_group
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.model.job import Observation
+from airflow_sm_prefer.placement.handed import NOTHING
 from airflow_sm_prefer.placement.state import State
 from airflow_sm_prefer.triggers.connection import Connection
 from airflow_sm_prefer.triggers.job_logs import Following, logs_for
@@ -31,9 +32,9 @@ class CopiedLog:
         if state.capacity_at is None or not name or name in self._followings:
             return
         # What an earlier wait has copied is known of the first that is followed.
-        since = (state.logged_until, state.logged_streams) if not self._followings else (None, None)
+        since = state.logged if not self._followings else NOTHING
         logs, group = logs_for(self._connection, self._clock), log_group(state.kind)
-        self._followings[name] = logs.follow(group, name, self._write, *since)
+        self._followings[name] = logs.follow(group, name, self._write, since)
 
     def noted(self, state: State) -> State:
         """Return a state that says how far the log was copied, for the worker to go on from there."""

@@ -22,6 +22,7 @@ from airflow_sm_prefer.aws.pacing import TokenBucket
 from airflow_sm_prefer.clock import Clock
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.hooks import settings
+from airflow_sm_prefer.placement.handed import NOTHING, Handed
 from airflow_sm_prefer.placement.log_cursors import JobLog, Line
 from airflow_sm_prefer.placement.log_turns import Find, Followed, LogTurns, Read
 from airflow_sm_prefer.placement.state import State
@@ -48,10 +49,8 @@ class Following:
         # Airflow knows by the context whose log a line belongs to.
         self._context = contextvars.copy_context()
         self._is_told = False
-        #: Until when all lines were handed out, that instant excluded, in milliseconds since 1970; None before any.
-        self.until: int | None = log.until
-        #: When the newest stream was made of which that holds, in milliseconds since 1970.
-        self.newest: int | None = log.newest
+        #: How far the job's log was handed out.
+        self.handed: Handed = log.handed
         #: Whether nothing is handed out any more.
         self.is_closed = False
 
@@ -62,20 +61,20 @@ class Following:
 
     def noted(self, state: State) -> State:
         """Return a state that says how far the job's log was handed out."""
-        return state.but(logged_until=self.until, logged_streams=self.newest)
+        return state.but(logged=self.handed)
 
     async def hand_out(self, lines: Sequence[Line]) -> None:
         """Write lines, some at a time; others have their turn in between."""
-        written = 0
+        before, after, written = self.handed, self._log.handed, 0
         for n, line in enumerate(lines):
             if written >= _LINES_AT_ONCE and line.at > lines[n - 1].at:
-                self.until, written = max(self.until or 0, min(line.at, self._log.until or 0)), 0
+                self.handed, written = before.towards(after, line.at), 0
                 await asyncio.sleep(0)
             if self.is_closed:
                 return
             self._put(line.text)
             written += 1
-        self.until, self.newest = self._log.until, self._log.newest
+        self.handed = after
 
     def tell(self, text: str) -> None:
         """Say what keeps the lines away, once."""
@@ -105,14 +104,7 @@ class JobLogs:
         #: The event loop that this belongs to.
         self.loop = asyncio.get_running_loop()
 
-    def follow(
-        self,
-        group: str,
-        job_name: str,
-        write: Callable[[str], None],
-        since: int | None = None,
-        newest: int | None = None,
-    ) -> Following:
+    def follow(self, group: str, job_name: str, write: Callable[[str], None], since: Handed = NOTHING) -> Following:
         """Begin to hand out a job's lines; returns at once.
 
         A job that has no stream yet costs a call a minute at most. Lines are ten seconds old and more when they are
@@ -122,11 +114,9 @@ class JobLogs:
             group: Its log group.
             job_name: The job, by its name in SageMaker.
             write: Takes a line, in the context that this is called in, on the event loop.
-            since: From when on lines are wanted, in milliseconds since 1970: :attr:`Following.until` of who read
-                before. None for all.
-            newest: :attr:`Following.newest` of who read before: all lines are wanted of streams that are newer.
+            since: What isn't wanted: :attr:`Following.handed` of who read before.
         """
-        followed = self._turns.follow(JobLog(group, job_name, since, newest), self._now())
+        followed = self._turns.follow(JobLog(group, job_name, since), self._now())
         following = Following(followed.log, write, lambda _: self._leave(followed))
         self._followings[followed] = following
         self._news.set()
