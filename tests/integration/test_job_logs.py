@@ -62,15 +62,18 @@ async def test_lines_of_two_jobs_reach_the_logs_of_their_tasks_over_the_wire() -
         assert told == {(1, "[algo-1] a1"), (1, "[algo-2] a2"), (2, "b")}
 
 
-@pytest.mark.parametrize("copied", [True, False])
-def test_the_worker_prints_what_the_trigger_has_not(copied: bool, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("copied", ["by stream", "two instants, as written before", None])
+def test_the_worker_prints_what_the_trigger_has_not(copied: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     at = round(time.time() * 1000)
     with airflow_and_sandbox() as airflow:
         operator, ti = training(print_log=True), TaskInstance()
         event = airflow.fire(airflow.begin(operator, ti))
         stream = f"{airflow.jobs()[0]['name']}/algo-1-1"
         write(client(airflow, "logs"), stream, "handed out", "left", at=at - 1)
-        if copied:
+        if copied == "by stream":
+            event["state"]["logged"] = {"marks": [[at, at + 60_000, "algo-1-1"]]}
+        elif copied:
+            del event["state"]["logged"]
             event["state"] |= {"logged_until": at, "logged_streams": at + 60_000}
         capsys.readouterr()
         operator.resume(airflow.context(ti), event=event)

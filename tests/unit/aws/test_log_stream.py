@@ -7,6 +7,7 @@ from airflow_sm_prefer.aws.log_groups import log_group, stream_prefix
 from airflow_sm_prefer.aws.log_stream import LogReader
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.placement.handed import Handed, Mark
 from tests.cloudwatch import CloudWatch
 
 GROUP = "/aws/sagemaker/TrainingJobs"
@@ -142,8 +143,13 @@ def aws():
     return CloudWatch(FakeClock(T + 3_600), page=2)
 
 
-def rest(aws, since, newest):
-    reader, lines = LogReader(aws, GROUP, "job", since * 1000, newest * 1000), []
+def handed(*hosts):
+    """Of hosts' streams: until when they were handed out, and when they were made, in seconds."""
+    return Handed.of(Mark(until * 1000, made * 1000, f"algo-{n}-1") for n, (until, made) in enumerate(hosts, start=1))
+
+
+def rest(aws, *hosts):
+    reader, lines = LogReader(aws, GROUP, "job", handed(*hosts)), []
     while more := reader.read():
         lines += more
     return lines
@@ -152,23 +158,32 @@ def rest(aws, since, newest):
 def test_only_the_lines_from_there_on_are_read(aws):
     for n in range(6):
         aws.write("job/algo-1-1", str(n), at=(T + n) * 1000)
-    assert rest(aws, since=T + 4, newest=T) == ["4", "5"]
+    assert rest(aws, (T + 4, T)) == ["4", "5"]
 
 
 def test_streams_that_were_made_later_are_read_from_their_start(aws):
     aws.write("job/algo-1-1", "a", at=T * 1000)
     aws.write("job/algo-2-1", "b", at=(T + 1) * 1000)
-    assert rest(aws, since=T + 9, newest=T) == ["[algo-2] b"]
+    assert rest(aws, (T + 9, T)) == ["[algo-2] b"]
+
+
+def test_each_stream_is_read_from_where_it_was_left(aws):
+    for host in (1, 2, 3):
+        for n in range(6):
+            aws.write(f"job/algo-{host}-1", str(n), at=(T + host + n) * 1000)
+    assert rest(aws, (T + 6, T + 1), (T + 3, T + 2), (T + 8, T + 3)) == [
+        *("[algo-2] 1", "[algo-2] 2", "[algo-2] 3", "[algo-1] 5", "[algo-2] 4", "[algo-2] 5", "[algo-3] 5")
+    ]
 
 
 def test_a_line_that_came_too_late_for_who_read_before_is_read(aws):
     aws.write("job/algo-1-1", "in time", at=T * 1000, delay=9_000)
     aws.write("job/algo-1-1", "late", at=T * 1000, delay=30_000)
-    assert rest(aws, since=T + 9, newest=T + 9) == ["late"]
+    assert rest(aws, (T + 9, T + 9)) == ["late"]
 
 
 def test_any_number_of_lines_that_were_read_hides_none_that_was_not(aws, monkeypatch):
     aws.write("job/algo-1-1", *map(str, range(30)), at=T * 1000)
     aws.write("job/algo-1-1", "new", at=(T + 9) * 1000)
-    reader = LogReader(aws, GROUP, "job", (T + 9) * 1000, T * 1000)
+    reader = LogReader(aws, GROUP, "job", handed((T + 9, T)))
     assert reader.read(limit=4) == ["new"]

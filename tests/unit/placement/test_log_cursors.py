@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_sm_prefer.placement.handed import NOTHING, Handed, Mark, after_job
 from airflow_sm_prefer.placement.log_cursors import LATE, REMEMBERED, Event, JobLog, Line, Stream, host_of
 
 GROUP = "/aws/sagemaker/TrainingJobs"
@@ -13,10 +14,15 @@ def event(at: int, name: str, stream: str = ONE) -> Event:
     return Event(at, stream, name, name)
 
 
-def log(*streams: tuple[str, int], until: int | None = None, newest: int | None = None) -> JobLog:
-    job = JobLog(GROUP, "job", until, newest)
+def log(*streams: tuple[str, int], given: Handed = NOTHING) -> JobLog:
+    job = JobLog(GROUP, "job", given)
     job.found(streams)
     return job
+
+
+def account(*streams: tuple[str, int, int]) -> Handed:
+    """Of streams by their names, when they were made, and until when they were handed out."""
+    return Handed.of(Mark(until, made, after_job(name)) for name, made, until in streams)
 
 
 def texts(lines: list[Line]) -> list[str]:
@@ -54,7 +60,7 @@ def test_ids_are_bounded_and_what_is_forgotten_does_not_come_again() -> None:
 
 
 def test_a_cursor_never_goes_back() -> None:
-    stream = Stream(ONE, T, cursor=T, is_level=True)
+    stream = Stream(ONE, T, cursor=T, is_begun=True)
     stream.move(T - 5)
     assert stream.cursor == T
 
@@ -68,30 +74,35 @@ def test_lines_of_a_stream_that_is_not_this_jobs_are_none_of_its_own() -> None:
     assert log((ONE, T)).lines([event(T, "theirs", "other/algo-1-1")]) == []
 
 
-def test_the_account_is_that_of_the_stream_that_is_furthest_behind() -> None:
+def test_the_account_has_the_instant_of_each_stream() -> None:
     job = log((ONE, T), (TWO, T + 7))
-    assert (job.until, job.newest) == (None, None)
+    assert job.handed == NOTHING
     job.move([ONE, TWO], T + 50)
     job.move([ONE], T + 90)
-    assert (job.until, job.newest) == (T + 50, T + 7)
+    assert job.handed == account((ONE, T, T + 90), (TWO, T + 7, T + 50))
 
 
-def test_a_stream_that_comes_later_is_read_from_its_start_and_counts_when_it_has_caught_up() -> None:
+def test_a_stream_that_comes_later_is_read_from_its_start_and_counts_as_far_as_it_is_read() -> None:
     job = log((ONE, T))
     job.move([ONE], T + 100_000)
     assert job.found([(ONE, T), (TWO, T + 50_000)])
     assert job.cursor < T + 50_000
     assert texts(job.lines([event(T + 49_000, "first", TWO)])) == ["[algo-2] first"]
+    assert job.handed == account((ONE, T, T + 100_000))
     job.move([TWO], T + 60_000)
-    assert (job.until, job.newest) == (T + 100_000, T)
-    job.move([TWO], T + 100_000)
-    assert (job.until, job.newest) == (T + 100_000, T + 50_000)
+    assert job.handed == account((ONE, T, T + 100_000), (TWO, T + 50_000, T + 60_000))
 
 
-def test_nothing_is_moved_by_a_stream_that_is_gone_or_while_all_catch_up() -> None:
-    job = log((TWO, T + 50_000), until=T + 100_000, newest=T)
+def test_a_page_that_ends_before_a_stream_begins_hands_out_nothing_of_it() -> None:
+    job = log((TWO, T))
+    job.move([TWO], job.cursor)
+    assert job.handed == NOTHING
+
+
+def test_nothing_is_moved_by_a_stream_that_is_gone() -> None:
+    job = log((TWO, T + 50_000))
     job.move([ONE, TWO], T + 60_000)
-    assert (job.until, job.newest) == (T + 100_000, T)
+    assert job.handed == account((TWO, T + 50_000, T + 60_000))
 
 
 def test_streams_that_are_known_are_nothing_new() -> None:
@@ -100,13 +111,23 @@ def test_streams_that_are_known_are_nothing_new() -> None:
 
 
 def test_who_reads_on_begins_where_the_one_before_ended() -> None:
-    job = log((ONE, T), (TWO, T + 5_000), until=T + 4_000, newest=T)
+    job = log((ONE, T), (TWO, T + 5_000), given=account((ONE, T, T + 4_000)))
     shown = [event(T, "a"), event(T + 4_000, "b"), event(T, "c", TWO)]
     assert texts(job.lines(shown)) == ["[algo-1] b", "[algo-2] c"]
 
 
-def test_who_reads_on_without_knowing_the_streams_takes_all_for_known() -> None:
-    assert log((ONE, T), until=T + 4_000).lines([event(T, "a")]) == []
+def test_what_was_handed_out_before_is_told_on_until_the_streams_are_found() -> None:
+    given = account((ONE, T, T + 4_000), (TWO, T + 5_000, T + 6_000))
+    assert log(given=given).handed == given
+    assert log((ONE, T), (TWO, T + 5_000), given=given).handed == given
+
+
+def test_a_stream_that_appears_behind_a_younger_one_is_read_from_its_start() -> None:
+    job = log((TWO, T + 5_000))
+    job.move([TWO], T + 60_000)
+    job.found([(ONE, T)])
+    assert texts(job.lines([event(T, "first")])) == ["[algo-1] first"]
+    assert job.handed.until(ONE, T) is None
 
 
 def test_a_stream_that_is_found_again_goes_on_where_it_was() -> None:

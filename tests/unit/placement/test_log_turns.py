@@ -4,8 +4,9 @@ from itertools import pairwise
 
 import pytest
 
+from airflow_sm_prefer.placement.handed import NOTHING, Handed, Mark
 from airflow_sm_prefer.placement.log_cursors import HOLD, Event, JobLog
-from airflow_sm_prefer.placement.log_turns import READ_EVERY, Find, Followed, LogTurns, Read
+from airflow_sm_prefer.placement.log_turns import HELD, READ_EVERY, Find, Followed, LogTurns, Read
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 NOW = 1_800_000_000.0
@@ -83,10 +84,11 @@ def test_a_job_with_streams_is_read_and_seldom_asked_about_for_more() -> None:
 def test_all_pages_of_a_listing_are_one_answer() -> None:
     turns = LogTurns()
     follow(turns, "job")
-    turns.found(find(turns, NOW), [("job/algo-1-1", MS)], "more", NOW)
+    made = MS - HOLD
+    turns.found(find(turns, NOW), [("job/algo-1-1", made)], "more", NOW)
     second = find(turns, NOW)
     assert second.token == "more"
-    turns.found(second, [("job/algo-2-1", MS)], None, NOW)
+    turns.found(second, [("job/algo-2-1", made)], None, NOW)
     assert read(turns, NOW + 5).streams == ["job/algo-1-1", "job/algo-2-1"]
 
 
@@ -117,7 +119,7 @@ def test_a_read_ends_where_lines_may_still_be_on_their_way() -> None:
 
 def test_nothing_is_read_where_all_is_too_young() -> None:
     turns = LogTurns()
-    turns.follow(JobLog(GROUP, "job", until=MS), NOW)
+    turns.follow(JobLog(GROUP, "job", Handed((Mark(MS, MS, "algo-1-1"),))), NOW)
     turns.found(find(turns, NOW), [("job/algo-1-1", MS)], None, NOW)
     assert turns.turn(NOW + HOLD / 1000) is None
     assert read(turns, NOW + HOLD / 1000 + 1).start == MS
@@ -129,22 +131,80 @@ def test_pages_go_on_with_their_token_and_a_millisecond_that_is_cut_is_told_with
     turn = read(turns, NOW + 5)
     first = [event(NOW - 9, "job", "a"), event(NOW - 8, "job", "b")]
     assert [line.text for line in turns.lines(turn, first, "more", NOW + 5)[job]] == ["a"]
-    assert job.log.until == MS - 8_000
+    assert job.log.handed.earliest == MS - 8_000
     again = read(turns, NOW + 6)
     assert again is turn
     assert again.token == "more"
     last = [event(NOW - 8, "job", "c")]
     assert [line.text for line in turns.lines(again, last, None, NOW + 6)[job]] == ["b", "c"]
-    assert job.log.until == turn.end
+    assert job.log.handed.earliest == turn.end
 
 
-def test_a_page_of_one_millisecond_is_not_kept_back() -> None:
+def test_a_millisecond_that_fills_pages_is_kept_back_until_it_is_whole() -> None:
     turns = LogTurns()
     (job,) = running(turns, "job")
     turn = read(turns, NOW + 5)
-    lines = turns.lines(turn, [event(NOW - 8, "job", "a"), event(NOW - 8, "job", "b")], "more", NOW + 5)
-    assert [line.text for line in lines[job]] == ["a", "b"]
+    for text in "abc":
+        assert turns.lines(turn, [event(NOW - 8, "job", text)], "more", NOW + 5) == {}
+    assert job.log.handed.earliest == MS - 8_000
+    lines = turns.lines(turn, [event(NOW - 7, "job", "d")], "more", NOW + 5)
+    assert [line.text for line in lines[job]] == ["a", "b", "c"]
+
+
+def test_a_millisecond_of_more_lines_than_are_kept_back_is_handed_out_in_parts() -> None:
+    turns = LogTurns()
+    (job,) = running(turns, "job")
+    turn = read(turns, NOW + 5)
+    most = [event(NOW - 8, "job", str(n)) for n in range(HELD)]
+    assert turns.lines(turn, most, "more", NOW + 5) == {}
+    lines = turns.lines(turn, [event(NOW - 8, "job", "one more")], "more", NOW + 5)
+    assert len(lines[job]) == HELD + 1
     assert turn.held == []
+    assert job.log.handed.earliest == MS - 8_000
+
+
+def test_streams_that_one_call_does_not_take_are_read_next_and_each_part_has_one_mark() -> None:
+    turns = LogTurns()
+    (job,) = running(turns, "job", hosts=250)
+    reads = []
+    for n in range(3):
+        reads.append(read(turns, NOW + 5 + n))
+        turns.lines(reads[-1], [], None, NOW + 5 + n)
+    assert [len(each.streams) for each in reads] == [100, 100, 50]
+    assert {name for each in reads for name in each.streams} == job.log.streams.keys()
+    assert len(job.log.handed.marks) <= 4
+
+
+def test_a_listing_of_several_pages_leaves_streams_for_the_next_that_are_so_young_that_one_may_be_missing() -> None:
+    turns = LogTurns()
+    job = follow(turns, "job")
+    old, young = ("job/algo-1-1", MS - HOLD), ("job/algo-3-1", MS - HOLD + 1)
+    turns.found(find(turns, NOW), [old], "more", NOW)
+    turns.found(find(turns, NOW + 1), [young], None, NOW + 1)
+    assert list(job.log.streams) == [old[0]]
+    turns.lines(read(turns, NOW + 4), [], None, NOW + 4)
+    missed = ("job/algo-2-1", MS - HOLD + 1)
+    later = NOW + 1 + 15
+    assert find(turns, later).job is job
+    turns.found(Find(job), [old, missed, young], None, later)
+    assert list(job.log.streams) == [old[0], missed[0], young[0]]
+
+
+def test_a_listing_of_several_pages_that_has_only_such_streams_is_asked_for_again_soon() -> None:
+    turns = LogTurns()
+    job = follow(turns, "job")
+    turns.found(find(turns, NOW), [("job/algo-1-1", MS)], "more", NOW)
+    turns.found(find(turns, NOW), [("job/algo-2-1", MS)], None, NOW)
+    assert not job.log.streams
+    assert turns.wait(NOW) == 5
+
+
+def test_a_young_stream_that_was_read_before_is_known_in_a_listing_of_several_pages() -> None:
+    turns = LogTurns()
+    job = turns.follow(JobLog(GROUP, "job", Handed((Mark(MS, MS, "algo-1-1"),))), NOW)
+    turns.found(find(turns, NOW), [("job/algo-1-1", MS)], "more", NOW)
+    turns.found(find(turns, NOW), [("job/algo-2-1", MS)], None, NOW)
+    assert list(job.log.streams) == ["job/algo-1-1"]
 
 
 def test_an_empty_page_with_a_token_is_no_end() -> None:
@@ -152,7 +212,7 @@ def test_an_empty_page_with_a_token_is_no_end() -> None:
     (job,) = running(turns, "job")
     turn = read(turns, NOW + 5)
     assert turns.lines(turn, [], "more", NOW + 5) == {}
-    assert job.log.until is None
+    assert job.log.handed == NOTHING
     assert read(turns, NOW + 5) is turn
 
 
@@ -233,7 +293,7 @@ def test_streams_that_are_far_apart_are_not_read_in_one_call() -> None:
     assert turn.streams == ["job/algo-2-1"]
     turns.lines(turn, [], None, now + 3)
     assert read(turns, now + 3).streams == ["job/algo-1-1", "job/algo-2-1"]
-    assert job.log.newest == MS + 20_000
+    assert job.log.handed.until("job/algo-2-1", MS + 20_000) == turn.end
 
 
 def test_who_leaves_is_asked_about_no_more() -> None:

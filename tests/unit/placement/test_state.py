@@ -3,12 +3,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from airflow_sm_prefer.errors import StateUnreadable
 from airflow_sm_prefer.model.preference import CapacityKind
 from airflow_sm_prefer.model.verdict import Verdict
+from airflow_sm_prefer.placement import state as state_module
+from airflow_sm_prefer.placement.handed import NOTHING, Handed, Mark
 from airflow_sm_prefer.placement.state import SIZE_LIMIT, Entry, Phase, State, StopReason
 
 from .builders import NOW, SERVICE_JOB, in_queue, new_state, planned_state
@@ -213,12 +216,32 @@ def test_a_state_from_before_there_were_queues_has_none() -> None:
     assert (state.priority, state.queues) == (None, ())
 
 
+LOGGED = Handed.of(Mark(1_800_000_000_000 + 7 * n, 1_799_999_999_000 + n, f"algo-{n}-1799999999") for n in range(9))
+
+
 def test_how_far_a_log_was_copied_survives_the_wire_form_and_ends_with_its_job() -> None:
-    state = new_state("ml.a").but(job_name="job-1", logged_until=1_800_000_000_000, logged_streams=1_799_999_999_000)
-    assert State.from_json(state.to_json()) == state
-    assert (state.without_job().logged_until, state.without_job().logged_streams) == (None, None)
+    state = new_state("ml.a").but(job_name="job-1", logged=LOGGED)
+    assert State.from_json(json.loads(json.dumps(state.to_json()))) == state
+    assert state.without_job().logged == NOTHING
 
 
 def test_a_state_from_before_logs_were_copied_while_deferred_says_nothing_of_them() -> None:
-    state = State.from_json(new_state("ml.a").to_json())
-    assert (state.logged_until, state.logged_streams) == (None, None)
+    wire = new_state("ml.a").to_json()
+    del wire["logged"]
+    assert State.from_json(wire).logged == NOTHING
+
+
+def test_how_far_a_log_was_copied_is_read_as_two_instants_too() -> None:
+    wire = new_state("ml.a").to_json()
+    del wire["logged"]
+    state = State.from_json({**wire, "logged_until": 1_800_000_000_000, "logged_streams": 1_799_999_999_000})
+    assert state.logged.until("job-1/algo-1-1", 1_799_999_999_000) == 1_800_000_000_000
+    assert state.logged.until("job-1/algo-2-1", 1_799_999_999_001) is None
+
+
+def test_where_a_state_is_too_large_lines_come_twice_before_words_are_cut() -> None:
+    state = tried(2, [Verdict.CAPACITY], words=100).but(logged=LOGGED)
+    with mock.patch.object(state_module, "SIZE_LIMIT", len(json.dumps(state.to_json())) - 1):
+        smaller = State.from_json(state.to_json())
+    assert smaller == state.but(logged=LOGGED.within(1))
+    assert smaller.logged.earliest == LOGGED.earliest

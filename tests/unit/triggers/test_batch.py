@@ -11,6 +11,7 @@ from unittest import mock
 import pytest
 
 from airflow_sm_prefer.clock import FakeClock
+from airflow_sm_prefer.placement.handed import Handed, Mark
 from airflow_sm_prefer.placement.state import Entry, Limits, State, StopReason
 from airflow_sm_prefer.triggers.batch import BatchPreferTrigger
 from tests import virtual_time
@@ -124,10 +125,11 @@ def test_the_log_of_a_service_job_that_runs_already_is_that_of_the_run_that_a_de
     latest = {"serviceResourceId": {"value": "arn:aws:sagemaker:us-east-1:123456789012:training-job/run-2"}}
     waits_in(queue, (0, is_now("RUNNING")), (120, is_now("SUCCEEDED")), latestAttempt=latest)
     running = QUEUED.but(capacity_at=NOW, wait_began=None, status="InProgress (RUNNING)")
-    following = mock.Mock(noted=lambda state: state.but(logged_until=3))
+    logged = Handed((Mark(3, 2, "algo-1-1"),))
+    following = mock.Mock(noted=lambda state: state.but(logged=logged))
     with mock.patch("airflow_sm_prefer.triggers.copied_log.logs_for") as logs_for:
         logs_for.return_value.follow.return_value = following
         state = fire(clock, running, print_log=True)
     assert [call.args[1] for call in logs_for.return_value.follow.call_args_list] == ["run-2"]
     assert [call.at - NOW < 15 for call in queue.calls if call.operation == "describe"] == [True]
-    assert state.logged_until == 3
+    assert state.logged == logged

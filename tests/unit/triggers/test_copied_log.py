@@ -8,6 +8,7 @@ import pytest
 
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.model.job import Observation
+from airflow_sm_prefer.placement.handed import NOTHING, Handed, Mark
 from airflow_sm_prefer.placement.log_cursors import JobLog
 from airflow_sm_prefer.placement.state import State
 from airflow_sm_prefer.triggers import copied_log
@@ -17,6 +18,7 @@ from airflow_sm_prefer.triggers.job_logs import Following
 from tests.unit.triggers.builders import NOW, STATE
 
 GROUP = "/aws/sagemaker/TrainingJobs"
+LOGGED = Handed((Mark(5, 4, "algo-1-1"),))
 RUNNING = STATE.but(capacity_at=NOW)
 QUEUED = RUNNING.but(job_arn="arn:aws:batch:us-east-1:1:service-job/abc", job_name="service")
 
@@ -28,9 +30,9 @@ class Logs:
         self.followed: list[tuple[object, ...]] = []
         self.followings: list[Following] = []
 
-    def follow(self, group: str, name: str, write: object, *since: int | None) -> Following:
-        self.followed.append((group, name, *since))
-        following = Following(JobLog(group, name, *since), write, lambda _: None)  # type: ignore[arg-type]
+    def follow(self, group: str, name: str, write: object, since: Handed) -> Following:
+        self.followed.append((group, name, since))
+        following = Following(JobLog(group, name, since), write, lambda _: None)  # type: ignore[arg-type]
         self.followings.append(following)
         return following
 
@@ -56,15 +58,15 @@ def test_a_job_is_followed_once_from_when_it_has_capacity(logs: Logs) -> None:
     assert logs.followed == []
     log.keep_up(RUNNING)
     log.keep_up(RUNNING)
-    assert logs.followed == [(GROUP, "job-1", None, None)]
+    assert logs.followed == [(GROUP, "job-1", NOTHING)]
 
 
 def test_each_attempt_of_a_service_job_is_followed_when_it_has_a_training_job(logs: Logs) -> None:
     log = copied()
     log.keep_up(QUEUED)
     for name in (None, "attempt-1", "attempt-1", "attempt-2"):
-        log.keep_up(QUEUED.but(logged_until=5, logged_streams=4), attempt(name))
-    assert logs.followed == [(GROUP, "attempt-1", 5, 4), (GROUP, "attempt-2", None, None)]
+        log.keep_up(QUEUED.but(logged=LOGGED), attempt(name))
+    assert logs.followed == [(GROUP, "attempt-1", LOGGED), (GROUP, "attempt-2", NOTHING)]
     log.close()
     assert [following.is_closed for following in logs.followings] == [True, True]
 
@@ -73,9 +75,9 @@ def test_the_worker_is_told_how_far_the_latest_was_copied(logs: Logs) -> None:
     log = copied()
     log.keep_up(QUEUED, attempt("attempt-1"))
     log.keep_up(QUEUED, attempt("attempt-2"))
-    logs.followings[-1].until, logs.followings[-1].newest = 7, 6
+    logs.followings[-1].handed = LOGGED
     noted: State = log.noted(QUEUED)
-    assert (noted.logged_until, noted.logged_streams) == (7, 6)
+    assert noted.logged == LOGGED
 
 
 def test_lines_are_the_tasks_own_whatever_is_in_them(logs: Logs, caplog: pytest.LogCaptureFixture) -> None:

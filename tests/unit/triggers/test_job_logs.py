@@ -13,11 +13,15 @@ from unittest import mock
 
 import pytest
 
+from airflow_sm_prefer.aws.log_pages import LogPages
+from airflow_sm_prefer.aws.log_stream import LogReader
 from airflow_sm_prefer.aws.pacing import TokenBucket
 from airflow_sm_prefer.clock import FakeClock, SystemClock
+from airflow_sm_prefer.placement.handed import NOTHING
+from airflow_sm_prefer.placement.log_cursors import JobLog
 from airflow_sm_prefer.triggers import job_logs
 from airflow_sm_prefer.triggers.connection import Connection
-from airflow_sm_prefer.triggers.job_logs import JobLogs, logs_for
+from airflow_sm_prefer.triggers.job_logs import Following, JobLogs, logs_for
 from tests.cloudwatch import GROUP, CloudWatch
 from tests.unit.triggers.builders import NOW, STATE
 
@@ -67,8 +71,8 @@ async def test_lines_reach_who_follows_with_nothing_twice(aws: CloudWatch, clock
     await until(clock, 60)
     following.close()
     assert lines == ["a", "b", "c"]
-    assert following.until is not None
-    assert round(NOW * 1000) < following.until < aws.now
+    assert following.handed.earliest is not None
+    assert round(NOW * 1000) < following.handed.earliest < aws.now
 
 
 async def test_a_host_that_begins_later_is_found(aws: CloudWatch, clock: FakeClock) -> None:
@@ -78,10 +82,11 @@ async def test_a_host_that_begins_later_is_found(aws: CloudWatch, clock: FakeClo
     await until(clock, 60)
     aws.write(HOSTS[1], "b")
     made = aws.now
+    assert following.handed.until(HOSTS[1], made) is None
     await until(clock, 300)
     following.close()
     assert lines == ["a", "[algo-2] b"]
-    assert following.newest == made
+    assert following.handed.until(HOSTS[1], made) is not None
 
 
 async def test_a_job_without_a_stream_costs_a_call_a_minute(aws: CloudWatch, clock: FakeClock) -> None:
@@ -90,7 +95,7 @@ async def test_a_job_without_a_stream_costs_a_call_a_minute(aws: CloudWatch, clo
     await until(clock, 600)
     following.close()
     assert 10 <= len(aws.calls) <= 15
-    assert following.until is None
+    assert following.handed == NOTHING
 
 
 async def test_each_line_is_written_in_the_context_of_its_task(aws: CloudWatch, clock: FakeClock) -> None:
@@ -179,10 +184,38 @@ async def test_who_has_closed_gets_no_line_that_was_on_its_way(aws: CloudWatch, 
     logs = reader(aws, clock)
     following = logs.follow(GROUP, "job", write)
     await until_idle(logs)
-    assert following.until is not None
-    written = [n for n in range(1_000) if round(NOW * 1000) + n // 2 < following.until]
+    assert following.handed.earliest is not None
+    written = [n for n in range(1_000) if round(NOW * 1000) + n // 2 < following.handed.earliest]
     assert lines[: len(written)] == [str(n) for n in written]
     assert len(lines) == 120
+
+
+async def test_who_closes_while_a_page_is_written_has_each_stream_told_as_far_as_it_was_written(
+    aws: CloudWatch, clock: FakeClock
+) -> None:
+    start, lines = aws.now, []
+    for n in range(300):
+        aws.write(HOSTS[n % 2], str(n), at=start + n)
+    clock.sleep(60)
+    pages = LogPages(aws, clock)
+    log = JobLog(GROUP, "job")
+    log.found(pages.streams(GROUP, "job", None)[0])
+    log.lines(pages.events(GROUP, [HOSTS[1]], start, start + 200, None)[0])
+    log.move([HOSTS[1]], start + 200)
+    following = Following(log, lines.append, lambda _: None)
+    events, _ = pages.events(GROUP, HOSTS, start, start + 300, None)
+    shown = log.lines(events)
+    log.move(HOSTS, start + 300)
+    writing = following.hand_out(shown).__await__()
+    for _ in range(2):
+        next(writing)  # others have their turn
+    state = following.noted(STATE)
+    following.close()
+    assert list(writing) == []
+    left = LogReader(aws, GROUP, "job", state.logged).read()
+    assert 0 < len(lines) < len(shown)
+    written = [int(line.rpartition(" ")[2]) for line in lines + left]
+    assert sorted(written) == sorted([*range(0, 200, 2), *range(200, 300)])
 
 
 async def test_ten_thousand_lines_leave_the_loop_to_others_in_between(aws: CloudWatch, clock: FakeClock) -> None:
@@ -241,10 +274,11 @@ async def test_who_reads_on_is_told_where(aws: CloudWatch, clock: FakeClock) -> 
     await until(clock, 60)
     first.close()
     state = first.noted(STATE)
-    assert (state.logged_until, state.logged_streams) == (first.until, made)
+    assert state.logged == first.handed
+    assert state.logged.until(HOSTS[0], made) is not None
     aws.write(HOSTS[0], "c")
-    second = reader(aws, clock).follow(GROUP, "job", lines.append, state.logged_until, state.logged_streams)
-    assert second.until == first.until
+    second = reader(aws, clock).follow(GROUP, "job", lines.append, state.logged)
+    assert second.handed == first.handed
     await until(clock, 60)
     second.close()
     assert lines == ["a", "b", "c"]

@@ -16,6 +16,7 @@ import pytest
 from airflow_sm_prefer.aws.failures import FailureKind
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.errors import StateUnreadable
+from airflow_sm_prefer.placement.handed import NOTHING, Handed, Mark
 from airflow_sm_prefer.placement.state import Limits, Phase, State
 from airflow_sm_prefer.triggers import sagemaker, watch
 from airflow_sm_prefer.triggers.sagemaker import SageMakerPreferTrigger
@@ -254,7 +255,7 @@ class Logs:
     def follow(self, group: str, name: str, write: Any, *since: Any) -> Any:
         self.followed.append((group, name, *since))
         write(f"a line of {name}")
-        return SimpleNamespace(close=self._close, noted=lambda state: state.but(logged_until=len(self.followed)))
+        return SimpleNamespace(close=self._close, noted=lambda state: state.but(logged=LOGGED))
 
     def _close(self) -> None:
         self.closed += 1
@@ -268,7 +269,8 @@ def logs() -> Iterator[Logs]:
 
 
 GROUP = "/aws/sagemaker/TrainingJobs"
-RUNNING = STATE.but(capacity_at=NOW, wait_began=None, status="InProgress (Training)", logged_until=7, logged_streams=9)
+LOGGED = Handed((Mark(7, 9, "algo-1-1"),))
+RUNNING = STATE.but(capacity_at=NOW, wait_began=None, status="InProgress (Training)", logged=LOGGED)
 
 
 def test_a_jobs_lines_come_into_the_tasks_log_once_it_runs(
@@ -276,9 +278,9 @@ def test_a_jobs_lines_come_into_the_tasks_log_once_it_runs(
 ) -> None:
     cloud.has("job-1", (60, TRAINING), (120, COMPLETED))
     (event,) = fire(trigger(print_log=True), clock)
-    assert logs.followed == [(GROUP, "job-1", None, None)]
+    assert logs.followed == [(GROUP, "job-1", NOTHING)]
     assert "a line of job-1" in capsys.readouterr().out
-    assert event["state"]["logged_until"] == 1
+    assert State.from_json(event["state"]).logged == LOGGED
     assert logs.closed == 1
 
 
@@ -287,7 +289,7 @@ def test_a_job_that_runs_already_has_its_log_read_on_at_once_from_where_it_was(
 ) -> None:
     cloud.has("job-1", (0, TRAINING), (120, COMPLETED))
     fire(trigger(RUNNING, print_log=True), clock)
-    assert logs.followed == [(GROUP, "job-1", 7, 9)]
+    assert logs.followed == [(GROUP, "job-1", LOGGED)]
     assert cloud.count("describe") == 0
 
 
@@ -295,7 +297,7 @@ def test_a_log_that_nobody_wants_is_not_read(cloud: Cloud, clock: FakeClock, log
     cloud.has("job-1", (60, TRAINING), (120, COMPLETED))
     (event,) = fire(trigger(), clock)
     assert logs.followed == []
-    assert event["state"].get("logged_until") is None
+    assert State.from_json(event["state"]).logged == NOTHING
 
 
 def test_a_wait_that_is_cancelled_closes_its_log(cloud: Cloud, clock: FakeClock, logs: Logs) -> None:
