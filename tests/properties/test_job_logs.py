@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from airflow_sm_prefer.aws.log_pages import LogPages
@@ -113,6 +113,15 @@ def calls_of(streams: int, lines_at_once: int) -> Iterator[None]:
     streams=st.sampled_from([2, 3, 100]),
     lines_at_once=st.sampled_from([1, 2, 50]),
     triggers=TRIGGERS,
+)
+# A host that is found late, and is read further than the first.
+@example(
+    lines=[("job-0", 1, 0, 0), ("job-0", 2, 4, 0)],
+    page=2,
+    empty=False,
+    streams=100,
+    lines_at_once=50,
+    triggers=[(9, 12)],
 )
 def test_each_line_comes_once(
     lines: list[tuple[str, int, int, int]],
