@@ -197,7 +197,7 @@ class Run:
         self.stirred = True
         if what == "watch":
             self.lookout.watch(name, self.aws.jobs[name].created, now)
-            self.lookout.hasten(self.every)
+            self.lookout.every = self.every
             self.describing.want_at(name, now + STALE_AFTER, Urgency.STALE)
         elif name in self.lookout:
             if self.lookout.can_look_closely(now):
