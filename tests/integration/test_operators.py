@@ -380,12 +380,28 @@ def test_a_task_that_only_submits_still_ends_the_job_that_it_replaces() -> None:
         assert sorted(job["status"] for job in airflow.jobs()) == ["InProgress", "Stopped"]
 
 
+def forgotten(airflow: Any) -> None:
+    """Have AWS know of no job any more."""
+    for account in airflow.server.sandbox.engine.accounts.values():
+        account.jobs.clear()
+
+
 def test_a_job_that_is_gone_while_it_ran_fails_the_task_as_lost() -> None:
     with airflow_and_sandbox(runner=ScriptedRunner(default=Script(seconds=9000))) as airflow:
-        accounts = airflow.server.sandbox.engine.accounts
-        after_running(airflow, lambda: [account.jobs.clear() for account in accounts.values()])
+        begun = airflow.clock.time()
+        once(airflow, lambda: airflow.clock.time() >= begun + 600, lambda: forgotten(airflow))
         with pytest.raises(JobLost):
             airflow.run(training())
+        assert airflow.clock.time() < begun + 600 + 600 + 120, "it is looked for during ten minutes"
+
+
+def test_a_job_that_is_gone_while_it_waits_is_looked_for_until_the_budget_ends() -> None:
+    with airflow_and_sandbox(NOTHING) as airflow:
+        begun = airflow.clock.time()
+        once(airflow, lambda: airflow.clock.time() >= begun + 600, lambda: forgotten(airflow))
+        with pytest.raises(JobLost):
+            airflow.run(training(max_pending=3600))
+        assert 3600 <= airflow.clock.time() - begun < 3600 + 300
 
 
 # -- reruns --------------------------------------------------------------------------------------------------
