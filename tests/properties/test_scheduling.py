@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from airflow_sm_prefer.scheduling.environment import Queue, decide_all
@@ -365,9 +365,11 @@ def test_queues_on_one_environment_never_overfill_it_together(worlds, limit):
     st.integers(1, 9),
     st.sampled_from((0, 3600)),
 )
+@example([0.25, 1.0, 2.0, 2.0], 9, 0)  # all end together, and the rounding of each time adds up
 @settings(max_examples=20, deadline=None)
 def test_fair_shares_come_to_the_ratio_of_their_weights(factors, job_seconds, decay):
-    """Shares that always have jobs waiting use instances in proportion to 1 / weightFactor."""
+    """Shares that always have jobs waiting use instances in proportion to 1 / weightFactor, to within one instance."""
+    limit = 20
     weights = dict(zip(SHARES, factors, strict=False))
     policy = FairsharePolicy(share_decay_seconds=decay, weights=weights)
     usage, running, used = Usage(as_of=0), [], Counter()
@@ -378,16 +380,16 @@ def test_fair_shares_come_to_the_ratio_of_their_weights(factors, job_seconds, de
         for one in running:
             used[one.job.share] += one.job.instances
         running = [one for one in running if now - one.placed_at < job_seconds * minute]
-        waiting = tuple(
+        waiting = tuple(  # of each share, enough for all that is free
             Job(id=f"{share}{step}-{n}", instance_type=TYPES[0], instances=1, submitted_at=now, share=share, sequence=n)
             for share in weights
-            for n in range(20)
+            for n in range(max(1, limit - len(running)))
         )
-        snapshot = Snapshot(now=now, runnable=waiting, placed=tuple(running), limits={NUM_INSTANCES: 20})
+        snapshot = Snapshot(now=now, runnable=waiting, placed=tuple(running), limits={NUM_INSTANCES: limit})
         decision = FairShare(policy, usage).decide(snapshot)
         running += [Placed(job=one, placed_at=now) for one in decision.place]
 
     inverse = sum(1 / factor for factor in factors)
     for share, factor in weights.items():
         fair = (1 / factor) / inverse
-        assert abs(used[share] / used.total() - fair) < 0.03
+        assert abs(used[share] / used.total() - fair) < 1 / limit
