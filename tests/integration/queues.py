@@ -67,8 +67,10 @@ def quota_share(airflow: Airflow, of: str, name: str, limits: Mapping[str, int],
 
 def training(prefer: Sequence[Any] | None, **arguments: Any) -> BatchPreferTrainingOperator:
     config = {**TRAINING, "CheckpointConfig": {"S3Uri": "s3://bucket/checkpoints"}}
+    # These jobs write no log, and for hours a log that may yet come is asked for.
+    few_calls = {"check_interval": 60, "print_log": False}
     return BatchPreferTrainingOperator(
-        **{"task_id": "train", "config": config, "prefer": prefer, "check_interval": 60, **arguments}
+        **{"task_id": "train", "config": config, "prefer": prefer, **few_calls, **arguments}
     )
 
 

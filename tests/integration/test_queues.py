@@ -44,7 +44,8 @@ def preempting(airflow: Airflow) -> None:
 def test_a_job_goes_through_its_queue_and_its_result_is_the_training_jobs() -> None:
     with airflow_and_sandbox() as airflow:
         queue(airflow, "p5")
-        result = airflow.run(training([queued(P5, job_queue="p5")], scheduling_priority="production"))
+        listed = [queued(P5, job_queue="p5")]
+        result = airflow.run(training(listed, scheduling_priority="production", print_log=True))
         (job,) = service_jobs(airflow, "p5")
         assert (job["status"], job["schedulingPriority"]) == ("SUCCEEDED", 900)
         assert result["decision"]["verdict"] == "succeeded"
@@ -146,7 +147,7 @@ def test_a_preempted_job_goes_on_in_the_next_queue_from_its_checkpoint_where_it_
         preempting(airflow)
         queue(airflow, "g5")
         listed = [queued(P5, job_queue="p5", quota_share="research", count=2), queued(G5, job_queue="g5")]
-        operator, ti = training(listed, recover=1, scheduling_priority="research"), TaskInstance()
+        operator, ti = training(listed, recover=1, scheduling_priority="research", print_log=True), TaskInstance()
         deferred = airflow.begin(operator, ti)
         airflow.server.sandbox.advance(600)
         occupy(airflow, "p5", count=1, instance_type=P5, quotaShareName="owner")
