@@ -50,6 +50,11 @@ def hostile(users_airflow: Path) -> dict[str, str]:
     }
 
 
+def end_what_is_left(home: Path) -> None:
+    """End the services of a demo that took too long and was killed, which would slow down every test after it."""
+    subprocess.run([SM_PREFER, "demo", "--stop", "--home", str(home)], capture_output=True, check=False)
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
     folder = tmp_path_factory.mktemp("with a space")
@@ -60,15 +65,19 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
         if not ports.is_open(8080):
             squatter.bind((ports.HOST, 8080))
             squatter.listen()
-        done = subprocess.run(
-            [SM_PREFER, "demo", "--json", "--home", str(home)],
-            env=hostile(users_airflow),
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=280,
-        )
+        try:
+            done = subprocess.run(
+                [SM_PREFER, "demo", "--json", "--home", str(home)],
+                env=hostile(users_airflow),
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=280,
+            )
+        except subprocess.TimeoutExpired:
+            end_what_is_left(home)
+            raise
     return Finished(done.returncode, done.stdout, done.stderr, home, users_airflow)
 
 
@@ -146,7 +155,9 @@ def test_ctrl_c_half_way_leaves_nothing_and_a_second_demo_is_told_to_wait(tmp_pa
         demo.send_signal(signal.SIGINT)
         assert demo.wait(60) == 130
     finally:
-        demo.kill()
-        demo.wait()
+        if demo.poll() is None:
+            demo.kill()
+            demo.wait()
+            end_what_is_left(home)
     assert processes_in(home) == []
     assert not (home / "demo.json").exists()
