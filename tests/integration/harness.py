@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 import uuid
 from collections.abc import Iterator, Mapping
@@ -48,6 +49,10 @@ PROCESSING: dict[str, Any] = {
 }
 
 
+#: Ids of tries, which grow with time as Airflow's do.
+_ids = (f"{number:08x}{str(uuid.uuid4())[8:]}" for number in itertools.count())
+
+
 @dataclass
 class TaskInstance:
     """What a context's ``ti`` gives; XComs are kept as Airflow keeps them."""
@@ -58,7 +63,7 @@ class TaskInstance:
     map_index: int = -1
     try_number: int = 1
     max_tries: int = 0
-    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    id: str = field(default_factory=lambda: next(_ids))
     start_date: datetime | None = None
     xcoms: dict[str, Any] = field(default_factory=dict)
 
