@@ -78,6 +78,7 @@ class LogReader:
         self._since = since
         self._streams: dict[str, _Stream] = {}
         self._given_up = False
+        self._is_behind = False
         #: Why there may be lines missing, in words; None while all goes well.
         self.problem: str | None = None
 
@@ -96,7 +97,14 @@ class LogReader:
                 self.problem = None
             except CallFailed as failed:
                 self._note(failed)
+        self._is_behind = batch.room <= 0 or (self.problem is not None and bool(batch.events))
         return batch.lines(with_hosts=len(self._streams) > 1)
+
+    def rest(self) -> Iterator[str]:
+        """Give all lines since the last call; a read that came to the end of every stream is the last one."""
+        yield from self.read()
+        while self._is_behind:
+            yield from self.read()
 
     def _gather(self, batch: _Batch) -> None:
         for shown in self._shown_streams():

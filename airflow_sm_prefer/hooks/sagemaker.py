@@ -57,7 +57,9 @@ class SageMakerPreferHook(AwsBaseHook):
     other than ``aws_default`` that doesn't resolve is an error: the default credentials may be another account's.
     """
 
-    def __init__(self, *args: Any, clock: Clock | None = None, watches: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, clock: Clock | None = None, watches: bool = False, caller: str = "Unknown", **kwargs: Any
+    ) -> None:
         """Take the arguments of ``AwsBaseHook``, and what our calls are paced with.
 
         Args:
@@ -65,11 +67,13 @@ class SageMakerPreferHook(AwsBaseHook):
             kwargs: Those of ``AwsBaseHook``.
             clock: What they wait for their turn with.
             watches: Whether they are a triggerer's, which shares its rates with the other triggerers.
+            caller: The class of the operator on whose behalf, for the clients' user agent.
         """
         kwargs["client_type"] = "sagemaker"
         super().__init__(*args, **kwargs)
         self._clock = clock or SystemClock()
         self._watches = watches
+        self._caller = caller
         self._jobs: dict[JobKind, JobsApi] = {}
 
     @cached_property
@@ -151,8 +155,7 @@ class SageMakerPreferHook(AwsBaseHook):
         from airflow_sm_prefer.aws.log_stream import LogReader
 
         reader = LogReader(self.logs_client, log_group(kind), job_name)
-        while lines := reader.read():
-            yield from lines
+        yield from reader.rest()
         if reader.problem:
             self.log.info("There may be more in the log of %s than is shown: %s", job_name, reader.problem)
 
@@ -225,6 +228,15 @@ class SageMakerPreferHook(AwsBaseHook):
         core = session._session  # boto3 lets nobody say which loader to use
         core.register_component("data_loader", _data(core.get_config_variable("data_path")))
         return session
+
+    def _get_caller(self, target_function_name: str = "execute") -> str:
+        """Return what the user agent names as the caller.
+
+        The Amazon provider looks for it on the stack, and for that reads the sources of all that is on it, for each
+        client: as much work as making the client.
+        """
+        del target_function_name
+        return self._caller
 
     def _require_connection(self, conn_id: str) -> None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from airflow_sm_prefer.placement.state import State
 
@@ -13,28 +13,32 @@ STATE_KEY: Final = "sm_prefer"
 _MAX_TRIES: Final = "max_tries"
 
 
-def load(context: Mapping[str, Any]) -> State | None:
-    """Return the state that was saved last; None if there is none, or Airflow keeps none.
+class Kept(NamedTuple):
+    """What Airflow keeps of a task instance.
+
+    Attributes:
+        state: The state that was saved last; None if there is none, or Airflow keeps none.
+        first_submit: When the task instance first submitted since it was last cleared, in seconds since 1970, be it
+            that AWS never took a job; None if it never did. A retry keeps ``max_tries``, and a clear raises it.
+    """
+
+    state: State | None = None
+    first_submit: float | None = None
+
+
+def load(context: Mapping[str, Any]) -> Kept:
+    """Return what was saved last; Airflow is asked once.
 
     Raises:
         StateUnreadable: what is there is damaged, or from a later version.
     """
     store = context.get("task_state_store")
     stored = store.get(STATE_KEY) if store is not None else None
-    return None if stored is None else State.from_json(stored)
-
-
-def first_submit(context: Mapping[str, Any]) -> float | None:
-    """Return when this task instance first submitted since it was last cleared, be it that AWS never took a job.
-
-    None if it never did, or Airflow keeps none. A retry keeps ``max_tries``, and a clear raises it.
-    """
-    store = context.get("task_state_store")
-    stored = store.get(STATE_KEY) if store is not None else None
-    if stored is None or stored.get(_MAX_TRIES) != context["ti"].max_tries:
-        return None
-    submitted: float | None = stored.get("first_submit")
-    return submitted
+    if stored is None:
+        return Kept()
+    state = State.from_json(stored)
+    is_cleared = stored.get(_MAX_TRIES) != context["ti"].max_tries
+    return Kept(state, None if is_cleared else stored.get("first_submit"))
 
 
 def save(context: Mapping[str, Any], state: State) -> None:

@@ -206,4 +206,4 @@ class SageMakerPreferOperator(LineageMixin, AwsBaseOperator[SageMakerPreferHook]
 
     @property
     def _hook_parameters(self) -> dict[str, Any]:
-        return {**super()._hook_parameters, "clock": self.clock}
+        return {**super()._hook_parameters, "clock": self.clock, "caller": type(self).__name__}

@@ -68,3 +68,7 @@ class BatchUpdatePriorityOperator(AwsBaseOperator[SageMakerPreferHook]):
             msg = "priority is missing. Write a number from 0 to 9999, or a name of [sm_prefer] priorities."
             raise InvalidSetting(msg)
         return number
+
+    @property
+    def _hook_parameters(self) -> dict[str, Any]:
+        return {**super()._hook_parameters, "caller": type(self).__name__}

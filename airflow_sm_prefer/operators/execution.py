@@ -141,12 +141,12 @@ class Execution:
             )
 
     def _first_step(self, limits: Limits) -> tuple[State, Event]:
-        worker, stored = self._worker, state_store.load(self._context)
+        worker, (stored, submitted) = self._worker, state_store.load(self._context)
         event, used = look_back(worker.jobs, worker.plan, worker.this, stored)
         if worker.this.try_number == 1 and not isinstance(event, Found):
             self._refuse_existing(worker)
         first_submit = event.first_submit if isinstance(event, Found) and event.is_retry else None
-        since = first_submit or state_store.first_submit(self._context)
+        since = first_submit or submitted
         state = self._start(worker.plan, limits, since).but(submission=used, first_submit=since)
         if isinstance(event, Found) and event.goes_on:
             return self._gone_on_with(event, state, stored), event
@@ -223,7 +223,9 @@ class Execution:
     def _remember(self, state: State) -> None:
         if state.job_arn:
             self._show(state)
-        state_store.save(self._context, state)
+        if not state.job_arn or state.is_queued:
+            # One of SageMaker's own is found by the name that was written down before it was there.
+            state_store.save(self._context, state)
 
     def _show(self, state: State) -> None:
         """Have the operator know the job, and the task's links lead to it."""
@@ -309,7 +311,7 @@ class Execution:
 
     def _result(self, state: State) -> dict[str, Any]:
         of = self._operator
-        shown = describe_all(self._worker.jobs, self._kind, state.handle)
+        shown = describe_all(self._worker.jobs, self._kind, state.handle, self._worker.described)
         of.described = described = shown.get(self._kind.word, {})
         verdict = Judgement(Verdict.SUCCEEDED, "the job completed") if of.wait_for_completion else None
         if of.wait_for_completion:
@@ -339,9 +341,8 @@ class Execution:
             return
         if name not in self._readers:
             self._readers[name] = self._reader(state, name)
-        while lines := self._readers[name].read():
-            for line in lines:
-                self._log.info("%s", line)
+        for line in self._readers[name].rest():
+            self._log.info("%s", line)
 
     def _reader(self, state: State, name: str) -> LogReader:
         if (earliest := state.logged.earliest) is not None:

@@ -46,7 +46,7 @@ def look_back(jobs: PatientJobs, plan: Plan, this: Try, stored: State | None) ->
     if last is None:
         return Begun(), used
     found = found_job(jobs, plan, this, last[1])
-    return (found or Begun()), used
+    return (found, max(used, found.submission)) if found else (Begun(), used)
 
 
 def found_job(jobs: PatientJobs, plan: Plan, this: Try, described: dict[str, Any]) -> Found | None:

@@ -62,3 +62,7 @@ class QueueMetricsOperator(AwsBaseOperator[SageMakerPreferHook]):
     def _names(self) -> list[str]:
         names = self.queues.split(",") if isinstance(self.queues, str) else self.queues
         return [name.strip() for name in names if name.strip()]
+
+    @property
+    def _hook_parameters(self) -> dict[str, Any]:
+        return {**super()._hook_parameters, "caller": type(self).__name__}

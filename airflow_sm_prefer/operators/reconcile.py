@@ -75,4 +75,4 @@ class SageMakerReconcileOperator(AwsBaseOperator[SageMakerPreferHook]):
 
     @property
     def _hook_parameters(self) -> dict[str, Any]:
-        return {**super()._hook_parameters, "clock": self.clock}
+        return {**super()._hook_parameters, "clock": self.clock, "caller": type(self).__name__}

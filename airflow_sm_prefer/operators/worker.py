@@ -83,7 +83,7 @@ class Worker:
         self._remember, self._is_killed, self._is_left = remember, is_killed, is_left
         self._waits, self._draw, self._ask_plan = waits, draw, ask_plan
         self._began = clock.time()
-        #: What AWS said of the job when it was last looked at.
+        #: What AWS said of the present job when it was last looked at.
         self.described: dict[str, Any] | None = None
 
     @cached_property
@@ -148,6 +148,7 @@ class Worker:
         created = self._creation.create(request, sent.name, command.submission, state.looks)
         if not isinstance(created, Created):
             return created
+        self.described = None
         state = state.but(job_name=sent.name, job_arn=created.arn, submission=command.submission)
         self._remember(state)
         if self._is_killed() and self._waits and not self._is_left(created.arn):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import airflow.dag_processing.dagbag
 import airflow.sdk.execution_time.task_runner
+from airflow.sdk import DAG
 
 import airflow_sm_prefer.operators.batch
 import airflow_sm_prefer.operators.execution
@@ -17,6 +18,9 @@ import airflow_sm_prefer.operators.sagemaker
 import airflow_sm_prefer.triggers.batch
 import airflow_sm_prefer.triggers.sagemaker
 from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook
+
+# What renders templates is imported and made ready with the first of them.
+DAG("preload", schedule=None).get_template_env().from_string("")
 
 for service in ("sagemaker", "logs", "batch"):
     SageMakerPreferHook(aws_conn_id=None, region_name="us-east-1").client_for(service)

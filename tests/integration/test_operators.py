@@ -69,6 +69,23 @@ def test_a_job_waits_for_the_second_choice_and_says_which_it_got(capsys: pytest.
     assert "got 1 x ml.p4d.24xlarge (On-Demand), the 2nd of 2 on the list, after 20 min" in said
 
 
+def test_a_slot_is_not_held_for_questions_that_are_answered_already() -> None:
+    """Each costs a task that has a slot a round trip, and AWS a call of the few that it allows."""
+    with airflow_and_sandbox(runner=ScriptedRunner(default=Script(seconds=120))) as airflow:
+        operator, ti = training(), TaskInstance()
+        context = airflow.context(ti)
+        context["task_state_store"] = store = mock.Mock(wraps=airflow.store)
+        with pytest.raises(TaskDeferred) as deferred:
+            operator.execute(context)
+        assert [call[0] for call in store.method_calls] == ["get", "set"]
+        assert airflow.calls("DescribeTrainingJob") == []
+        event = airflow.fire(deferred.value)
+        before = len(airflow.calls("DescribeTrainingJob"))
+        assert operator.resume(context, event)["Training"]["TrainingJobStatus"] == "Completed"
+        assert len(airflow.calls("DescribeTrainingJob")) == before + 1
+        assert len(store.method_calls) == 2
+
+
 def test_a_processing_job_goes_as_a_list_of_one_so_that_aws_says_what_it_selected() -> None:
     with airflow_and_sandbox() as airflow:
         config = {

@@ -97,6 +97,33 @@ def test_one_read_is_bounded_and_the_next_goes_on(logs, reader):
     assert reader.read(limit=3) == ["d", "e"]
 
 
+def test_the_rest_of_a_log_is_asked_for_no_more_once_it_is_read_to_its_end(logs, reader):
+    logs.write("job/algo-1-1", "a", "b", "c")
+    assert list(reader.rest()) == ["a", "b", "c"]
+    assert logs.calls == 1 + 3  # the streams, and the pages up to an empty one
+
+
+def test_the_rest_of_a_log_is_all_of_it_however_long(logs, reader, monkeypatch):
+    logs.write("job/algo-1-1", *"abcdefg")
+    bounded = reader.read
+    monkeypatch.setattr(reader, "read", lambda: bounded(limit=3))
+    assert list(reader.rest()) == list("abcdefg")
+    assert list(reader.rest()) == []
+
+
+def test_the_rest_of_a_log_goes_on_after_a_page_that_failed(logs, reader, monkeypatch):
+    logs.write("job/algo-1-1", *"abcde")
+    whole, failures = logs.get_log_events, ["ServiceUnavailable"]
+
+    def broken_once(**parameters):
+        if parameters.get("nextToken") == "2" and failures:
+            raise ClientError({"Error": {"Code": failures.pop(), "Message": "no"}}, "GetLogEvents")
+        return whole(**parameters)
+
+    monkeypatch.setattr(logs, "get_log_events", broken_once)
+    assert list(reader.rest()) == list("abcde")
+
+
 def test_a_group_that_is_not_there_yet_gives_no_lines_and_no_word(logs, reader, caplog):
     logs.error = "ResourceNotFoundException"
     assert reader.read() == []

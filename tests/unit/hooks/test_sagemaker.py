@@ -1,3 +1,4 @@
+import inspect
 import json
 import logging
 
@@ -11,6 +12,10 @@ from airflow_sm_prefer.aws import pacing
 from airflow_sm_prefer.errors import InvalidSetting
 from airflow_sm_prefer.hooks.sagemaker import SageMakerPreferHook, is_loopback
 from airflow_sm_prefer.model.job import JobKind
+from airflow_sm_prefer.operators.batch_priority import BatchUpdatePriorityOperator
+from airflow_sm_prefer.operators.queue_metrics import QueueMetricsOperator
+from airflow_sm_prefer.operators.reconcile import SageMakerReconcileOperator
+from airflow_sm_prefer.operators.sagemaker import SageMakerPreferTrainingOperator
 
 SANDBOX = "http://127.0.0.1:4566"
 
@@ -50,6 +55,24 @@ def test_every_client_has_the_hooks_region_verification_and_configuration(monkey
     hook = SageMakerPreferHook(aws_conn_id=None, region_name="eu-west-1", verify=False, config={"read_timeout": 7})
     every_client(hook)
     assert made == dict.fromkeys(("sagemaker", "logs", "s3", "sts", "iam"), ("eu-west-1", False, 7))
+
+
+@pytest.mark.parametrize(
+    ("operator", "arguments"),
+    [
+        (SageMakerPreferTrainingOperator, {"config": "{{ params.job }}"}),
+        (SageMakerReconcileOperator, {}),
+        (QueueMetricsOperator, {}),
+        (BatchUpdatePriorityOperator, {"job": "id", "priority": 1}),
+    ],
+)
+def test_the_user_agent_names_the_operator_and_nobody_reads_sources_for_it(operator, arguments, monkeypatch):
+    made = operator(task_id="task", aws_conn_id=None, region_name="eu-west-1", **arguments)
+    monkeypatch.setattr(inspect, "stack", None)
+    said = made.hook.conn.meta.config.user_agent_extra
+    assert f"Caller/{operator.__name__}" in said
+    assert "Airflow/" in said
+    assert "AmPP/" in said
 
 
 def test_every_client_goes_where_the_connection_says(connect):
@@ -173,19 +196,17 @@ def test_a_config_without_s3_operations_needs_no_s3(monkeypatch):
     assert hook.configure_s3_resources({"TrainingJobName": "n"}) == {"TrainingJobName": "n"}
 
 
-def test_a_jobs_log_is_read_to_its_end():
+def test_a_jobs_log_is_read_to_its_end_and_asked_for_once():
     hook = SageMakerPreferHook(aws_conn_id=None, region_name="us-west-2")
     group, stream = "/aws/sagemaker/ProcessingJobs", "job/algo-1-1"
     streams = {"logGroupName": group, "logStreamNamePrefix": "job/"}
     page = {"logGroupName": group, "logStreamName": stream, "startFromHead": True, "limit": 10_000}
+    events = [{"timestamp": at, "message": line} for at, line in enumerate("ab")]
     with Stubber(hook.logs_client) as stub:
-        for lines, known in ((["a", "b"], {}), ([], {"nextToken": "f/2"})):
-            stub.add_response("describe_log_streams", {"logStreams": [{"logStreamName": stream}]}, streams)
-            events = [{"timestamp": at, "message": line} for at, line in enumerate(lines)]
-            stub.add_response("get_log_events", {"events": events, "nextForwardToken": "f/2"}, {**page, **known})
-            if lines:
-                after = {**page, "limit": 9_998, "nextToken": "f/2"}
-                stub.add_response("get_log_events", {"events": [], "nextForwardToken": "f/2"}, after)
+        stub.add_response("describe_log_streams", {"logStreams": [{"logStreamName": stream}]}, streams)
+        stub.add_response("get_log_events", {"events": events, "nextForwardToken": "f/2"}, page)
+        after = {**page, "limit": 9_998, "nextToken": "f/2"}
+        stub.add_response("get_log_events", {"events": [], "nextForwardToken": "f/2"}, after)
         assert list(hook.log_lines(JobKind.PROCESSING, "job")) == ["a", "b"]
         stub.assert_no_pending_responses()
 

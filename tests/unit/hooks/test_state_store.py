@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_sm_prefer.errors import StateUnreadable
-from airflow_sm_prefer.hooks.state_store import STATE_KEY, first_submit, load, save
+from airflow_sm_prefer.hooks.state_store import STATE_KEY, load, save
 from airflow_sm_prefer.model.job import JobKind
 from airflow_sm_prefer.placement.state import Entry, Limits, State
 
@@ -23,8 +23,10 @@ class Store:
 
     def __init__(self):
         self.kept = {}
+        self.reads = 0
 
     def get(self, key, default=None):
+        self.reads += 1
         return json.loads(self.kept[key]) if key in self.kept else default
 
     def set(self, key, value):
@@ -38,23 +40,29 @@ def context():
 
 def test_what_was_saved_is_loaded(context):
     save(context, STATE)
-    assert load(context) == STATE
+    assert load(context).state == STATE
 
 
 def test_the_last_save_counts(context):
     save(context, STATE)
     save(context, STATE.but(submission=4))
-    assert load(context).submission == 4
+    assert load(context).state.submission == 4
+
+
+def test_airflow_is_asked_once_for_all_of_it(context):
+    save(context, STATE.but(first_submit=1234.5))
+    assert load(context) == (STATE.but(first_submit=1234.5), 1234.5)
+    assert context["task_state_store"].reads == 1
 
 
 def test_before_the_first_save_there_is_nothing(context):
-    assert load(context) is None
+    assert load(context).state is None
 
 
 @pytest.mark.parametrize("context", [{}, {"task_state_store": None}])
 def test_an_airflow_without_a_store_forgets_and_does_not_fail(context):
     save(context, STATE)
-    assert load(context) is None
+    assert load(context).state is None
 
 
 @pytest.mark.parametrize("damaged", ["text", 3, [], {}, {"version": 1}, {"version": 999}])
@@ -75,17 +83,17 @@ def test_a_store_that_does_not_answer_fails_the_save():
 
 def test_a_retry_hears_when_the_first_submission_was(context):
     save(context, STATE.but(first_submit=1234.5))
-    assert first_submit(context) == 1234.5
+    assert load(context).first_submit == 1234.5
 
 
 def test_after_a_clear_nothing_was_submitted_yet(context):
     save(context, STATE.but(first_submit=1234.5))
     context["ti"].max_tries = 5
-    assert first_submit(context) is None
+    assert load(context).first_submit is None
 
 
 def test_without_a_store_or_a_submission_there_is_no_first_one(context):
-    assert first_submit({"ti": SimpleNamespace(max_tries=2)}) is None
-    assert first_submit(context) is None
+    assert load({"ti": SimpleNamespace(max_tries=2)}).first_submit is None
+    assert load(context).first_submit is None
     save(context, STATE)
-    assert first_submit(context) is None
+    assert load(context).first_submit is None

@@ -40,6 +40,10 @@ def test_a_job_of_sagemakers_own_stands_under_its_kinds_word(kind: JobKind) -> N
     assert shown(Jobs(n={"a": 1}), "n", kind) == {kind.word: {"a": 1}}
 
 
+def test_what_was_just_described_is_not_asked_for_again() -> None:
+    assert describe_all(Jobs(), JobKind.TRAINING, "n", {"a": 1}) == {"Training": {"a": 1}}  # type: ignore[arg-type]
+
+
 def test_a_service_job_is_shown_without_its_payload_and_with_its_latest_training_job() -> None:
     service = {"jobArn": SERVICE_JOB, "serviceRequestPayload": '{"Environment": {}}', "latestAttempt": LATEST}
     assert shown(Jobs(service=service, AWSBatchx={"b": 2}), SERVICE_JOB) == {

@@ -156,6 +156,14 @@ def test_a_create_that_was_written_down_and_never_heard_of_is_found() -> None:
     assert (found.submission, used) == (7, 7)
 
 
+def test_the_number_of_a_job_that_was_found_is_used_though_its_name_has_changed_since() -> None:
+    stored = plan().start(Limits(60.0)).but(submission=6, job_name=job_name(IDENTITY, "nightly", 7))
+    renamed = plan({**CONFIG, "TrainingJobName": "weekly"})
+    found, used = look_back(Jobs(n7=owner(submission=7)), renamed, a_try(2), stored)
+    assert isinstance(found, Found)
+    assert (found.seen.name, used) == (stored.job_name, 7)
+
+
 def test_a_create_that_never_reached_aws_leaves_its_number_free() -> None:
     stored = plan().start(Limits(60.0)).but(submission=6, job_name=job_name(IDENTITY, "nightly", 7))
     assert look_back(Jobs(), plan(), a_try(2), stored) == (Begun(), 6)

@@ -10,7 +10,7 @@ import pytest
 from airflow_sm_prefer.aws.failures import CallFailed, CallFailure, FailureKind
 from airflow_sm_prefer.clock import FakeClock
 from airflow_sm_prefer.model.job import JobKind
-from airflow_sm_prefer.operators.plan import make_plan
+from airflow_sm_prefer.operators.plan import Plan, make_plan
 from airflow_sm_prefer.operators.tries import Try
 from airflow_sm_prefer.operators.worker import Worker
 from airflow_sm_prefer.placement.events import Begun, Sleep
@@ -38,23 +38,47 @@ class Throttled:
         raise CallFailed(CallFailure(FailureKind.THROTTLED, "ThrottlingException", "slow down", "CreateTrainingJob"))
 
 
-@pytest.mark.parametrize(("seconds", "creates"), [(0.0, 3), (2.0, 2), (5.0, 1)])
-def test_what_its_calls_take_counts_like_its_pauses(seconds: float, creates: int) -> None:
-    """A throttled task pauses for 1, 2 and 4 s with this jitter: the first two fit into five seconds by themselves."""
-    clock = FakeClock()
-    jobs = Throttled(clock, seconds)
-    plan = make_plan(
-        JobKind.TRAINING, CONFIG, ["ml.g5.xlarge"], known=lambda _: True, allow_unknown_types=False, native=True
-    )
-    worker: Any = Worker(
+class Taken:
+    """Jobs whose creates are taken."""
+
+    kind = JobKind.TRAINING
+
+    def create(self, request: Any) -> str:
+        return f"arn:{request['TrainingJobName']}"
+
+
+def a_worker(jobs: Any, plan: Plan, clock: FakeClock) -> Any:
+    return Worker(
         planner=lambda: plan,
         this=Try(TaskIdentity("prod", "dag", "run", "train"), "mine", 1, 0),
-        jobs=jobs,  # type: ignore[arg-type]
+        jobs=jobs,
         clock=clock,
         log=logging.getLogger("worker"),
         remember=lambda _: None,
         draw=lambda: 0.5,
     )
+
+
+def a_plan() -> Plan:
+    return make_plan(
+        JobKind.TRAINING, CONFIG, ["ml.g5.xlarge"], known=lambda _: True, allow_unknown_types=False, native=True
+    )
+
+
+def test_what_was_said_of_the_job_before_is_not_taken_for_the_new_ones() -> None:
+    worker = a_worker(Taken(), a_plan(), FakeClock())
+    worker.described = {"TrainingJobName": "before"}
+    worker.run(a_plan().start(Limits(budget=1e6)), Begun())
+    assert worker.described is None
+
+
+@pytest.mark.parametrize(("seconds", "creates"), [(0.0, 3), (2.0, 2), (5.0, 1)])
+def test_what_its_calls_take_counts_like_its_pauses(seconds: float, creates: int) -> None:
+    """A throttled task pauses for 1, 2 and 4 s with this jitter: the first two fit into five seconds by themselves."""
+    clock = FakeClock()
+    jobs = Throttled(clock, seconds)
+    plan = a_plan()
+    worker = a_worker(jobs, plan, clock)
     began = clock.time()
     _, pause = worker.run(plan.start(Limits(budget=1e6)), Begun())
     assert isinstance(pause, Sleep)
