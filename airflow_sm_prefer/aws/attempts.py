@@ -3,13 +3,17 @@
 The SDK repeats a call by itself and shows the last attempt only. A create whose first attempt timed out after
 AWS had taken it, and whose second was refused (the name in use, the quota used up by our own job), looks like
 a plain refusal.
+
+A create that AWS throttles isn't repeated by the SDK: it would wait in a worker's slot, for seconds that nobody sees.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+from botocore.exceptions import ClientError
 
 from airflow_sm_prefer.aws.failures import is_throttle, may_have_arrived
 
@@ -17,6 +21,9 @@ from airflow_sm_prefer.aws.failures import is_throttle, may_have_arrived
 Observer = Callable[[str, bool], None]
 
 _observers: list[Observer] = []
+
+#: The operations that make a job: AWS takes one a second of each of SageMaker's, and a task that is refused sleeps.
+_MAKES_A_JOB: Final = frozenset({"CreateTrainingJob", "CreateProcessingJob", "SubmitServiceJob"})
 
 
 def observe(observer: Observer) -> None:
@@ -46,10 +53,17 @@ class AttemptLog:
     def _note(
         self, *, response: tuple[Any, Any] | None, caught_exception: Exception | None, operation: Any, **_: Any
     ) -> None:
-        """Take one attempt down. Returns nothing, so that it has no say in whether there is another."""
+        """Take one attempt down. It has a say in whether there is another only where a create is throttled.
+
+        Raises:
+            ClientError: AWS throttles a create: its refusal, for the caller.
+        """
         code = response[1].get("Error", {}).get("Code", "") if response else ""
+        is_throttled = is_throttle(code)
         for observer in _observers:
-            observer(operation.name, is_throttle(code))
+            observer(operation.name, is_throttled)
+        if response and is_throttled and operation.name in _MAKES_A_JOB:
+            raise ClientError(response[1], operation.name)
         if caught_exception is not None:
             unheard = may_have_arrived(caught_exception)
         else:

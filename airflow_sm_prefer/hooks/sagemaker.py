@@ -53,8 +53,9 @@ class SageMakerPreferHook(AwsBaseHook):
     Not the Amazon provider's ``SageMakerHook``, whose S3 and log clients forget the Region and the verification.
 
     Its clients retry in boto's standard mode, three attempts in all, with timeouts of 10 s to connect and 30 s to
-    read; what ``botocore_config`` or the connection's ``config_kwargs`` say comes before that. A connection id
-    other than ``aws_default`` that doesn't resolve is an error: the default credentials may be another account's.
+    read; what ``botocore_config`` or the connection's ``config_kwargs`` say comes before that. A create that AWS
+    throttles isn't retried in there: its task sleeps instead. A connection id other than ``aws_default`` that doesn't
+    resolve is an error: the default credentials may be another account's.
     """
 
     def __init__(

@@ -39,7 +39,8 @@ from airflow_sm_prefer.placement.plans import PlanStatus
 from airflow_sm_prefer.placement.state import Entry, State
 
 #: How long a task may stay in a worker to wait for something, in real seconds; beyond that it is slept for elsewhere.
-_SHORT = 5.0
+#: To come back to a worker costs about as much of its time.
+_SHORT = 1.0
 
 Pause = Watch | Sleep | Finish | Fail
 

@@ -221,11 +221,27 @@ def test_a_refusal_after_an_attempt_without_answer_is_doubtful(api, attempts, fi
     assert (caught.value.failure.code, caught.value.failure.no_answer) == (code, True)
 
 
-def test_a_refusal_after_throttling_is_not_doubtful(api, attempts):
+def test_a_create_that_is_throttled_is_not_repeated_while_the_worker_waits(api, attempts):
     attempts += [(400, "ThrottlingException"), (400, "ResourceInUse")]
     with pytest.raises(CallFailed) as caught:
         api.create(REQUESTS[api.kind])
-    assert not caught.value.failure.no_answer
+    failure = caught.value.failure
+    assert (failure.kind, failure.code, failure.no_answer) == (FailureKind.THROTTLED, "ThrottlingException", False)
+    assert len(attempts) == 1
+
+
+def test_a_create_that_is_throttled_after_an_attempt_without_answer_is_doubtful(api, attempts):
+    attempts += [TIMED_OUT, (400, "ThrottlingException")]
+    with pytest.raises(CallFailed) as caught:
+        api.create(REQUESTS[api.kind])
+    assert caught.value.failure.no_answer
+
+
+def test_a_read_that_is_throttled_is_repeated(api, attempts):
+    attempts += [(400, "ThrottlingException"), (400, "ValidationException")]
+    with pytest.raises(CallFailed) as caught:
+        api.describe("n")
+    assert caught.value.failure.code == "ValidationException"
 
 
 def test_doubt_ends_with_its_call(api, attempts):
