@@ -45,11 +45,11 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 	$(BENCH)/python -m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation --editable .
 	@touch .venv-bench/.ready
 
-# A file's tests stay together: some share a server, or an Airflow, that takes long to come up. In the order of the
-# folders those of an Airflow come first and the quick ones last; by number of tests, the slowest would come last.
+# A file's tests stay together: some share a server that takes long to come up. So do all that start an Airflow; in the
+# order of the folders they come first and the quick ones last. By number of tests, the slowest would come last.
 PYTEST_OPTIONS ?=
 test: .venv/.ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_OPTIONS)
+	$(BIN)/python -m pytest -n 2 --no-loadscope-reorder $(PYTEST_OPTIONS)
 
 # What follows clicks in Airflow's UI, and kills of its processes, on a real Airflow.
 DATABASE ?= postgresql

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from botocore.loaders import JSONFileLoader
+from xdist.scheduler import LoadFileScheduling
 
 
 def _isolate() -> None:
@@ -35,6 +36,19 @@ def _isolate() -> None:
 
 
 _isolate()
+
+
+class _OneAirflow(LoadFileScheduling):
+    """Keeps a file's tests together, and all that start an Airflow: two at a time are too many for two cores."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/e2e" if nodeid.startswith("tests/e2e/") else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling:
+    """Say how tests are shared out where there are several processes."""
+    return _OneAirflow(config, log)
 
 
 def _is_local(address: Any) -> bool:

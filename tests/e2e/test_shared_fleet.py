@@ -19,7 +19,8 @@ from tests.integration import aws
 DAGS = Path(__file__).parents[2] / "dags"
 SWEEPS = ("vision-sweep-1", "vision-sweep-2")
 TASKS = (*SWEEPS, "language-research", "vision-production")
-EPOCHS = 12
+EPOCHS = 24
+"""As many as a sweep needs to be still at it when the production job comes, on a machine that has much else to do."""
 LOGS = "/aws/sagemaker/TrainingJobs"
 
 
