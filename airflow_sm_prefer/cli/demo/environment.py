@@ -120,7 +120,12 @@ def airflow_environment(
         },
         "api_auth": {"jwt_secret": keys.jwt},
         "logging": {"colored_console_log": "False"},
-        "scheduler": {"scheduler_idle_sleep_time": "0.5", "trigger_timeout_check_interval": "5"},
+        "scheduler": {
+            "scheduler_idle_sleep_time": "0.5",
+            "trigger_timeout_check_interval": "5",
+            # In the first hours after midnight Airflow would begin that night's run too, and ours would wait for it.
+            "use_job_schedule": "False",
+        },
         "dag_processor": {"refresh_interval": "30", "min_file_process_interval": "10", "parsing_processes": "1"},
         # Now and then a failed task's process ends with a socket open, and Airflow waits a minute for it by default.
         "workers": {"socket_cleanup_timeout": "5"},

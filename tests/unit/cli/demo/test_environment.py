@@ -56,5 +56,9 @@ def test_the_connection_leads_to_the_sandbox_and_no_proxy_is_asked() -> None:
     assert "127.0.0.1" in found["NO_PROXY"].split(",")
 
 
+def test_no_run_begins_but_the_demos_own_whatever_time_it_is() -> None:
+    assert environment()["AIRFLOW__SCHEDULER__USE_JOB_SCHEDULE"] == "False"
+
+
 def test_no_two_demos_share_their_keys() -> None:
     assert environment()["AIRFLOW__API_AUTH__JWT_SECRET"] != environment()["AIRFLOW__API_AUTH__JWT_SECRET"]
