@@ -62,11 +62,11 @@ class AttemptLog:
         is_throttled = is_throttle(code)
         for observer in _observers:
             observer(operation.name, is_throttled)
-        if response and is_throttled and operation.name in _MAKES_A_JOB:
-            raise ClientError(response[1], operation.name)
         if caught_exception is not None:
             unheard = may_have_arrived(caught_exception)
         else:
             status = response[1].get("ResponseMetadata", {}).get("HTTPStatusCode", 0) if response else 0
             unheard = status >= 500
         self._call.doubtful = self.doubtful or unheard
+        if response and is_throttled and operation.name in _MAKES_A_JOB:
+            raise ClientError(response[1], operation.name)

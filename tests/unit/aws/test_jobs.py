@@ -237,6 +237,13 @@ def test_a_create_that_is_throttled_after_an_attempt_without_answer_is_doubtful(
     assert caught.value.failure.no_answer
 
 
+def test_a_create_that_is_throttled_by_a_server_that_fails_is_doubtful(api, attempts):
+    attempts += [(503, "ThrottlingException")]
+    with pytest.raises(CallFailed) as caught:
+        api.create(REQUESTS[api.kind])
+    assert caught.value.failure.no_answer
+
+
 def test_a_read_that_is_throttled_is_repeated(api, attempts):
     attempts += [(400, "ThrottlingException"), (400, "ValidationException")]
     with pytest.raises(CallFailed) as caught:
